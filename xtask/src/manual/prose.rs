@@ -252,6 +252,9 @@ pub(super) const SEVERAL_RUNS: &[&str] = &[
     "`httperf import` makes a workload or a trace of a recording: access logs of nginx, Apache, Caddy and AWS's load \
      balancers, HTTP Archives of browsers, curl commands, OpenAPI descriptions, and GoReplay's files. What could not be \
      carried over is counted on standard error.",
+    "`httperf replay` makes the requests of an access log, a trace or a file of GoReplay again, each at its time or \
+     `--speed` times as fast, by clients with connections and cookies of their own, and compares status and time of each \
+     with the recording.",
     "`httperf plot` draws results and sweeps as SVG or PNG. The guides in docs/guide explain the methods.",
 ];
 

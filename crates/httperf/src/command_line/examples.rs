@@ -123,6 +123,19 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "replay",
+        [
+            example(
+                "Yesterday's requests, four times as fast",
+                "httperf replay access.log http://127.0.0.1:8080 --speed 4",
+            ),
+            example(
+                "What a log has, and the first requests; nothing is sent",
+                "httperf replay access.log http://127.0.0.1:8080 --dry-run",
+            ),
+        ],
+    ),
+    (
         "import",
         [
             example("The requests of an nginx log, with their times", "httperf import log access.log"),

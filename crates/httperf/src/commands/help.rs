@@ -102,6 +102,7 @@ const TASKS: &[Task] = &[
     task("Find out whether a new version is slower: compare two servers in turns", "ab"),
     task("Compare two results that were saved", "compare"),
     task("Do what a command line of another load tool does", "like"),
+    task("Make the requests of an access log again, and compare with it", "replay"),
     task("Make a load of a recording: a log, a HAR, curl commands, an OpenAPI description", "import"),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),

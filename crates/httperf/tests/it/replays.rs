@@ -425,6 +425,10 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         ("@post.log".into(), format!("expected the URL of the server behind the recording, got none{usage}")),
         ("@post.log shop".into(), format!("expected the URL of the server, got `shop`{usage}")),
         (
+            format!("@post.log {url}/app"),
+            "expected a URL without a path, as the recording has the paths, got `/app`".into(),
+        ),
+        (
             format!("- {url}"),
             "expected a file, as it is read twice, got `-`\nhint: `httperf import log -` makes a trace of standard input"
                 .into(),

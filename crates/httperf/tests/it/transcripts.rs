@@ -103,6 +103,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
+    ("replay.md", "Replay of ", Check::NotCompared("tests/it/replays.rs looks for these lines")),
     (
         "scenarios.md",
         "# @name sign-in page",
@@ -405,10 +406,16 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
         ("sweep.json", sweep),
         ("shop.toml", workload.into_bytes()),
         ("shop.hurl", b"GET {{base}}size/10\nHTTP 200\n".to_vec()),
+        ("access.log", LOG.as_bytes().to_vec()),
     ]
     .map(|(name, contents)| (name.to_owned(), contents))
     .into()
 }
+
+/// Two requests of an access log.
+const LOG: &str = r#"10.0.0.1 - - [22/Nov/2026:22:42:30 +0000] "GET /a HTTP/1.1" 200 2 "-" "curl"
+10.0.0.2 - - [22/Nov/2026:22:42:31 +0000] "GET /b HTTP/1.1" 200 2 "-" "curl"
+"#;
 
 /// Half a minute in no time: a result that is long enough for a comparison.
 fn simulated() -> String {

@@ -252,6 +252,12 @@ impl ReplayArgs {
     /// Requests of a log go to the server that is meant, never to one that nobody named.
     fn check_server(&self) -> Result<(), ParseStop> {
         let run = &self.run;
+        if let Some(url) = run.url().filter(|url| url.uri != b"/") {
+            let path = String::from_utf8_lossy(&url.uri);
+            let message =
+                format!("expected a URL without a path, as the recording has the paths, got `{path}`");
+            return Err(ParseStop::rejected(message));
+        }
         if run.url().is_some() || run.server.is_some() || run.servers.is_some() || self.shows_only {
             return Ok(());
         }
