@@ -57,6 +57,7 @@ impl Display for Answer<'_> {
         self.write_errors(f)?;
         self.write_unfinished(f)?;
         self.write_statuses(f)?;
+        self.write_recorded(f)?;
         if let Some(fault) = same_status(plan, summary) {
             self.line(f, Tone::Bad, "", "", &fault)?;
         }
@@ -189,7 +190,7 @@ impl Answer<'_> {
         let calls = figures.all_calls.calls;
         let share = |part: u64| percent(ratio(part as f64, calls as f64));
         let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
-        let of_errors = summary.statuses[3] + summary.statuses[4];
+        let of_errors = http_errors(self.document);
         let mut kinds = Vec::new();
         if failed > 0 || summary.errors.total() > 0 {
             let reasons: Vec<String> = Failure::ALL
@@ -246,6 +247,33 @@ impl Answer<'_> {
         } else {
             self.line(f, Tone::Plain, "statuses", "", &statuses.join("  "))
         }
+    }
+
+    /// Comparison of a replay with its recording.
+    fn write_recorded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(replay) = &self.document.figures.replay else { return Ok(()) };
+        match (replay.same, replay.changed) {
+            (0, 0) => {}
+            (same, 0) => {
+                let what = format!("all {} statuses are as recorded", count(same));
+                self.line(f, Tone::Plain, "recorded", "", &what)?;
+            }
+            (same, changed) => {
+                let first = replay.changes_named().into_iter().next();
+                let first =
+                    first.map_or_else(String::new, |(what, calls)| format!(" ({what}: {})", count(calls)));
+                let what = format!("{} statuses as recorded, {} others{first}", count(same), count(changed));
+                self.line(f, Tone::Plain, "recorded", "", &what)?;
+            }
+        }
+        let (then, now) = (&replay.recorded_ms, &replay.measured_ms);
+        let pairs = [("p50", then.p50, now.p50), ("p99", then.p99, now.p99)];
+        let times: Vec<String> = pairs
+            .into_iter()
+            .filter_map(|(name, then, now)| Some(format!("{name} {} then, {} now", time(then?), time(now?))))
+            .collect();
+        let name = if replay.same + replay.changed > 0 { "" } else { "recorded" };
+        if times.is_empty() { Ok(()) } else { self.line(f, Tone::Plain, name, "", &times.join("; ")) }
     }
 
     fn write_latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -376,6 +404,15 @@ fn reason(failure: Failure) -> &'static str {
         Failure::AddressUnavailable => "without a local port",
         Failure::FileTableFull => "at the system's limit on files",
         Failure::Other => "for other reasons",
+    }
+}
+
+/// Replies of 4xx and 5xx. In a replay, those below 500 that were recorded as well are as they should be.
+pub(crate) fn http_errors(document: &Document) -> u64 {
+    let Document { summary, figures, .. } = document;
+    match &figures.replay {
+        Some(_) => summary.calls_with(CallOutcome::HttpError).latency.moments.count(),
+        None => summary.statuses[3] + summary.statuses[4],
     }
 }
 

@@ -234,6 +234,7 @@ fn a_log_is_replayed(server: &Logging) {
     let text = stdout(&outcome);
     assert_eq!(outcome.exit, Exit::Code(0), "{}{text}", stderr(&outcome));
     assert!(text.contains(&format!("status          as recorded {REQUESTS}, another 0\n")), "{text}");
+    assert!(text.contains("\nerrors       none\n"), "recorded 404s are none: {text}");
 
     // Each call was due when its request was recorded, at twice the speed.
     let rows = columns(&calls, ["due_s", "recorded_status", "status"]);
@@ -293,6 +294,10 @@ fn all_outputs_say_the_same_of_a_replay() {
     assert!(text.contains(&format!("status          as recorded {same}, another {changed}\n")), "{text}");
     assert!(text.contains(&format!("\n                200, now 404: {changed}\n")), "{text}");
     assert!(text.contains("\nrecorded          250 ms  250 ms"), "{text}");
+    let answer = format!(
+        "\nrecorded     {same} statuses as recorded, {changed} others (200, now 404: {changed})\n             p50 250 ms then, "
+    );
+    assert!(text.contains(&answer), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 200), "{text}");
     let document: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
     let replay = &document["figures"]["replay"];
@@ -426,6 +431,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         (url.to_owned(), format!("expected a log or a trace first, got `{url}`{usage}")),
         ("@post.log".into(), format!("expected the URL of the server behind the recording, got none{usage}")),
         ("@post.log shop".into(), format!("expected the URL of the server, got `shop`{usage}")),
+        (format!("@post.log @a.trace {url}"), "expected one recording, got also `@a.trace`".into()),
         (
             format!("@post.log {url}/app"),
             "expected a URL without a path, as the recording has the paths, got `/app`".into(),

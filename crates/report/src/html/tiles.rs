@@ -4,6 +4,7 @@ use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
 
 use crate::all_calls::{AllCalls, NoReply, Percentile};
+use crate::answer::http_errors;
 use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::result::Document;
@@ -26,7 +27,7 @@ pub(super) fn of(document: &Document) -> Vec<Tile> {
         latency(plan, figures, "Latency p50", "p50", figures.all_calls.p50),
         latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
         latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
-        errors(summary),
+        errors(document),
         lag(plan, &figures.lag_ms),
         processor(figures, summary),
     ]
@@ -119,8 +120,9 @@ fn too_few(samples: u64) -> String {
     }
 }
 
-fn errors(summary: &Summary) -> Tile {
-    let (failed, refused) = (summary.errors.total(), summary.statuses[3] + summary.statuses[4]);
+fn errors(document: &Document) -> Tile {
+    let summary = &document.summary;
+    let (failed, refused) = (summary.errors.total(), http_errors(document));
     let unexpected = summary.mismatches.total();
     let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
     let mut notes = vec![

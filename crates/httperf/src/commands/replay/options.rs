@@ -98,7 +98,7 @@ const REQUESTS: &[Opt<ReplayArgs>] = &[
     .repeatable()
     .details(&[
         "PATH is that of the requests, without a query; with `*` at its end, all that begin so. Content-Type follows \
-         from the file's ending (json, xml, txt, html, csv, form), unless it was recorded or is given by -H.",
+         from the file's ending (json, xml, txt, html, csv, form), unless it was recorded or is given by --header.",
     ])
     .apply(|args, value| {
         args.bodies.push(body_for(value)?);
@@ -258,7 +258,12 @@ impl ReplayArgs {
                 format!("expected a URL without a path, as the recording has the paths, got `{path}`");
             return Err(ParseStop::rejected(message));
         }
-        if run.url().is_some() || run.server.is_some() || run.servers.is_some() || self.shows_only {
+        let has_server = run.url().is_some() || run.server.is_some() || run.servers.is_some();
+        if let (Some(word), true) = (run.stray_words.first(), has_server || self.shows_only) {
+            let message = format!("expected one recording, got also `{}`", String::from_utf8_lossy(word));
+            return Err(ParseStop::rejected(message));
+        }
+        if has_server || self.shows_only {
             return Ok(());
         }
         let message = match run.stray_words.first() {

@@ -220,6 +220,15 @@ fn check_kind(file: &Path) -> Result<(), ParseStop> {
         return Err(ParseStop::rejected(message).with_hint(Some(hint)));
     }
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let recording = match extension {
+        "har" => Some(format!("httperf import har {name}")),
+        "sh" => Some(format!("httperf import curl {name}")),
+        "log" | "trace" | "gor" | "gz" => Some(format!("httperf replay {name} http://127.0.0.1:8080/")),
+        _ => None,
+    };
+    if recording.is_some() {
+        return Err(ParseStop::rejected(message).with_hint(recording));
+    }
     if !FOREIGN.contains(&extension) {
         return Ok(());
     }
