@@ -12,7 +12,7 @@ use super::grammar::Command;
 
 /// Names of all commands, as `commands::SUBCOMMANDS` has them: what is typed is understood without knowing what a command
 /// does.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "run",
     "new",
     "sweep",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 19] = [
     "doctor",
     "self-check",
     "like",
+    "replay",
     "import",
     "report",
     "plot",

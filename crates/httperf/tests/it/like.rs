@@ -15,8 +15,8 @@ use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_t
 use crate::support::running::{Running, find, optional};
 use crate::support::words;
 use httperf::command_line::args::Args;
-use httperf::command_line::{planning, table};
-use httperf::commands::run;
+use httperf::command_line::planning;
+use httperf::commands;
 use httperf::terminal::messages::Program;
 use httperf_certificates::Identity;
 use httperf_testkit::tcp;
@@ -721,13 +721,21 @@ fn the_guide_has_each_option_that_can_be_translated() {
 
 #[test]
 fn the_guide_names_options_that_exist() {
-    let counterparts =
-        PAGE.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.split('|').nth(2));
-    let codes = counterparts.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    let names = codes.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix("--"));
-    for name in names {
-        let name = name.split(['=', '[']).next().unwrap_or(name);
-        let mut known = table::COMMAND.options().chain(run::COMMAND.options());
-        assert!(known.any(|option| option.long == name), "--{name}");
+    let commands = commands::descriptions();
+    let options = |name: &str| {
+        let command = commands.iter().find(|command| command.name == name).expect("a command has this name");
+        command.options().map(|option| option.long).collect::<BTreeSet<_>>()
+    };
+    for section in PAGE.split("\n## ") {
+        let replays = section.starts_with("GoReplay");
+        let known = if replays { options("replay") } else { &options("httperf") | &options("run") };
+        let counterparts =
+            section.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.split('|').nth(2));
+        let codes = counterparts.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        let names = codes.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix("--"));
+        for name in names {
+            let name = name.split(['=', '[']).next().unwrap_or(name);
+            assert!(known.contains(name), "--{name}");
+        }
     }
 }
