@@ -31,6 +31,8 @@ pub(crate) struct Finished {
     pub(crate) stderr: String,
     /// User and system time over its whole life.
     pub(crate) cpu: Duration,
+    /// The user time in it.
+    pub(crate) user: Duration,
     /// True if it was still running at its time limit and was asked to end.
     pub(crate) overdue: bool,
 }
@@ -98,7 +100,7 @@ impl Running {
     /// their report, and after a grace period SIGKILL.
     pub(crate) fn finish(mut self, limit: Duration) -> anyhow::Result<Finished> {
         // No other child ends in between, so the difference belongs to this one.
-        let cpu_before = cpu_of_children()?;
+        let (user_before, system_before) = cpu_of_children()?;
         let overdue = self.wait(limit)?.is_none();
         if overdue {
             self.send(Signal::INT)?;
@@ -107,9 +109,11 @@ impl Running {
             }
         }
         let status = self.child.wait()?;
-        let cpu = cpu_of_children()?.saturating_sub(cpu_before);
+        let (user_after, system_after) = cpu_of_children()?;
+        let user = user_after.saturating_sub(user_before);
+        let cpu = user + system_after.saturating_sub(system_before);
         let stdout = String::from_utf8_lossy(&self.stdout()?).into_owned();
-        Ok(Finished { status, stdout, stderr: self.stderr()?, cpu, overdue })
+        Ok(Finished { status, stdout, stderr: self.stderr()?, cpu, user, overdue })
     }
 
     fn wait(&mut self, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
@@ -191,9 +195,10 @@ fn read_whole(file: &File) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn cpu_of_children() -> anyhow::Result<Duration> {
+/// User and system time of all children that have ended.
+fn cpu_of_children() -> anyhow::Result<(Duration, Duration)> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok(duration_of(usage.user_time()) + duration_of(usage.system_time()))
+    Ok((duration_of(usage.user_time()), duration_of(usage.system_time())))
 }
 
 /// Converts a time of the system's accounting.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::child::Running;
 use crate::output::{Table, median, progress, results_folder, skipped, thousands};
+use crate::scenarios::{SERVER, Step};
 use crate::tools::{Bench, find_program, release_build, workspace_build};
 use crate::words::Words;
 
@@ -93,14 +94,18 @@ struct Work {
     /// Outstanding calls; over HTTP/2 each has its own stream.
     pipeline: u32,
     http2: bool,
+    /// The calls are this step of a scenario.
+    step: Option<Step>,
 }
 
-const WORKS: [Work; 5] = [
-    Work { name: "connection kept", connection_each: false, pipeline: 1, http2: false },
-    Work { name: "pipelined x16", connection_each: false, pipeline: 16, http2: false },
-    Work { name: "connection each", connection_each: true, pipeline: 1, http2: false },
-    Work { name: "HTTP/2", connection_each: false, pipeline: 1, http2: true },
-    Work { name: "HTTP/2, 32 streams", connection_each: false, pipeline: 32, http2: true },
+const WORKS: [Work; 7] = [
+    Work { name: "connection kept", connection_each: false, pipeline: 1, http2: false, step: None },
+    Work { name: "pipelined x16", connection_each: false, pipeline: 16, http2: false, step: None },
+    Work { name: "connection each", connection_each: true, pipeline: 1, http2: false, step: None },
+    Work { name: "HTTP/2", connection_each: false, pipeline: 1, http2: true, step: None },
+    Work { name: "HTTP/2, 32 streams", connection_each: false, pipeline: 32, http2: true, step: None },
+    Work { name: "step-plain", connection_each: false, pipeline: 1, http2: false, step: Some(Step::Plain) },
+    Work { name: "step-full", connection_each: false, pipeline: 1, http2: false, step: Some(Step::Full) },
 ];
 
 /// Counts and their environment: with another compiler, C library or processor, the same source takes
@@ -242,7 +247,7 @@ impl Work {
             Running::start(command, bench.cores.server)?
         } else {
             let mut command = Command::new(std::env::current_exe()?);
-            command.args(["server", "--nginx-head"]);
+            command.arg("server").args(SERVER);
             Running::start(command, bench.cores.server)?
         };
         let place = server.place()?;
@@ -256,9 +261,15 @@ impl Work {
     fn instructions(self, bench: &Bench, url: &str, calls: u32) -> anyhow::Result<u64> {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(bench.ours.path());
-        command.args([url, "--concurrency=1", "--report=classic"]);
-        let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };
-        command.args([format!("--num-conns={connections}"), format!("--num-calls={calls_each}")]);
+        let folder = tempfile::tempdir()?;
+        if let Some(step) = self.step {
+            command.arg("run").arg(step.write_workload(folder.path(), 1, calls.into())?);
+            command.args(["--base", url.trim_end_matches('/'), "--report=classic"]);
+        } else {
+            command.args([url, "--concurrency=1", "--report=classic"]);
+            let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };
+            command.args([format!("--num-conns={connections}"), format!("--num-calls={calls_each}")]);
+        }
         if self.connection_each {
             command.arg("--close-with-reset");
         }

@@ -20,6 +20,7 @@ mod pcap;
 mod ports;
 mod rates;
 mod record;
+mod scenarios;
 mod server;
 mod smoke;
 mod speed;
@@ -58,6 +59,8 @@ Usage: httperf-bench COMMAND [OPTION]...
   accuracy tables 9: what load generators say of their calls, beside what happened
                     [--accuracy-seconds S] [--accuracy-rate R] [--accuracy-connections N]
                     [--accuracy-delays log-normal,two-modes,stall,jitter]
+  scenarios tables 10: what a step of a scenario costs, against plain calls, wrk, oha and hurl, and memory of visits
+                    [--scenario-rounds N] [--scenario-steps N] [--scenario-visits N]
   instructions  table 7: instructions per call in user space, counted by callgrind
                     [--dev counts those of the dev build next to this program]
                     [--save records them] [--check fails if they have risen by more than 3 %, or 15 % with --dev]
@@ -67,7 +70,7 @@ Usage: httperf-bench COMMAND [OPTION]...
   bare-kept the bare client of kept connections    --target ADDR:PORT (--seconds S | --requests N)
                     [--uri PATH] [--connections N] [--pipeline N]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
-  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--stall] [--close]
+  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--page] [--stall] [--close]
   accuracy-server  the reference server of tables 9    --delays NAME --record FILE
                     [--stall-after-ms MS --stall-ms MS]
 
@@ -98,7 +101,8 @@ fn run(mut words: Words) -> anyhow::Result<()> {
             smoke::run()
         }
         Some(
-            table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "accuracy" | "all"),
+            table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "accuracy"
+            | "scenarios" | "all"),
         ) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
@@ -121,6 +125,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let speed = speed::Options::parse(&mut words)?;
     let http2 = multiplexed::Options::parse(&mut words)?;
     let accuracy = accuracy::Options::parse(&mut words)?;
+    let scenarios = scenarios::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -159,6 +164,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     }
     if wanted("accuracy") {
         for table in accuracy::measure(&bench, &accuracy)? {
+            output.block(&table);
+        }
+    }
+    if wanted("scenarios") {
+        for table in scenarios::measure(&bench, &scenarios)? {
             output.block(&table);
         }
     }

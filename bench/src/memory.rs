@@ -129,7 +129,8 @@ pub(crate) fn wait_for_sockets(client: &mut Running, count: u64, limit: Duration
     Ok(opened)
 }
 
-fn socket_count(client: &Running) -> anyhow::Result<u64> {
+/// Number of sockets that a program has open.
+pub(crate) fn socket_count(client: &Running) -> anyhow::Result<u64> {
     let folder = format!("/proc/{}/fd", client.pid());
     let files = std::fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
     let is_socket = |path: &std::path::Path| {
@@ -141,9 +142,14 @@ fn socket_count(client: &Running) -> anyhow::Result<u64> {
 
 /// Resident memory of a program.
 pub(crate) fn rss_kib(client: &Running) -> anyhow::Result<u64> {
+    memory_kib(client, "VmRSS:")
+}
+
+/// A figure of a program's memory, by its name in `/proc`.
+pub(crate) fn memory_kib(client: &Running, name: &str) -> anyhow::Result<u64> {
     let path = format!("/proc/{}/status", client.pid());
     let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let line = status.lines().find(|line| line.starts_with(name));
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
-        .with_context(|| format!("{path} has no VmRSS: the program has ended"))
+        .with_context(|| format!("{path} has no {name} the program has ended"))
 }

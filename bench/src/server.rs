@@ -31,6 +31,8 @@ pub(crate) struct Options {
     close: bool,
     /// Sends the header fields that nginx sends with a file.
     nginx_head: bool,
+    /// Sends a page with a link, from which a step can take a value.
+    page: bool,
 }
 
 impl Options {
@@ -41,6 +43,7 @@ impl Options {
             stall: words.flag("--stall"),
             close: words.flag("--close"),
             nginx_head: words.flag("--nginx-head"),
+            page: words.flag("--page"),
         };
         words.finish()?;
         Ok(options)
@@ -133,7 +136,7 @@ impl Server {
             options.body_size
         )
         .into_bytes();
-        reply.resize(reply.len() + options.body_size, b'x');
+        reply.extend(body(options));
 
         Ok(Server {
             poller,
@@ -224,6 +227,22 @@ impl Server {
             self.open_count -= 1;
         }
     }
+}
+
+/// Start and end of a page. The value in the link has more than 23 bytes.
+const PAGE: [&str; 2] =
+    ["<html>\n<body>\n<a href=\"/basket/5f1c0c3a9d7e4b62a8f0b1d2c3e4f506\">", "</a>\n</body>\n</html>\n"];
+
+/// Body of each reply: a filler, in a page if that is asked for and fits.
+fn body(options: &Options) -> Vec<u8> {
+    let mut body = vec![b'x'; options.body_size];
+    let [start, end] = PAGE.map(str::as_bytes);
+    if options.page && body.len() >= start.len() + end.len() {
+        let end_at = body.len() - end.len();
+        body[..start.len()].copy_from_slice(start);
+        body[end_at..].copy_from_slice(end);
+    }
+    body
 }
 
 impl Connection {

@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use crate::speed::multiplexed;
 use crate::tools::Bench;
-use crate::{accuracy, instructions, lag, memory, ports, rates, record, speed, tls};
+use crate::{accuracy, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
 
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
@@ -64,6 +64,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("{table}");
     }
     for table in accuracy::measure(&bench, &accuracy::Options::smoke())? {
+        println!("{table}");
+    }
+    if bench.ours.makes_scenarios()? {
+        let held = scenarios::hold(&bench, 1_000, 1_000)?;
+        ensure!(held.is_within_bounds(1_000), "expected 1,000 visits under way in bounds, got {held:?}");
+    }
+    let scenarios = scenarios::Options { rounds: 1, steps: 2_000, seconds: 1, visits: 100, rate: 1_000 };
+    for table in scenarios::measure(&bench, &scenarios)? {
         println!("{table}");
     }
     match instructions::smoke(&bench)? {

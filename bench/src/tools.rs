@@ -218,6 +218,14 @@ impl Tool {
         self.help.contains(option)
     }
 
+    /// Returns true if it makes visits of scenarios. An older program takes `run` for a server's name, and the classic
+    /// one ignores it.
+    pub(crate) fn makes_scenarios(&self) -> anyhow::Result<bool> {
+        let output = Command::new(&self.path).args(["run", "--help"]).output();
+        let output = output.with_context(|| format!("cannot run {}", self.path.display()))?;
+        Ok(String::from_utf8_lossy(&output.stdout).contains(".hurl"))
+    }
+
     /// Options of the bench server for this program: `ab` reads until the server closes.
     pub(crate) fn server_options(&self) -> &'static [&'static str] {
         if self.kind == Kind::Ab { &["--close"] } else { &[] }

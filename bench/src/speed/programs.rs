@@ -108,6 +108,8 @@ pub(crate) struct Outcome {
     pub(crate) errors: u64,
     pub(crate) rate: f64,
     pub(crate) cpu: Duration,
+    /// User time, which is part of the CPU time.
+    pub(crate) user: Duration,
     /// Percentiles reported by the program: its latency, which may count from the due instants, and its time
     /// from sending.
     pub(crate) latency: Percentiles,
@@ -179,6 +181,7 @@ impl<'a> Site<'a> {
             errors: reported.errors,
             rate: reported.rate,
             cpu: finished.cpu,
+            user: finished.user,
             latency: reported.latency,
             service: reported.service,
         })
@@ -391,7 +394,7 @@ impl Program {
 }
 
 /// First line of a program's version output, requested in one of three ways.
-pub(super) fn version(path: &Path, name: &str) -> String {
+pub(crate) fn version(path: &Path, name: &str) -> String {
     let option = match name {
         "hey" => return "hey, which does not tell its version".to_owned(),
         "wrk" | "wrk2" | "nginx" => "-v",
