@@ -272,6 +272,7 @@ mod tests {
             errors: 0,
             rate: 3.0,
             cpu: Duration::ZERO,
+            user: Duration::ZERO,
             latency: Percentiles::default(),
             service: Percentiles::default(),
         };

@@ -31,7 +31,7 @@ struct Captured {
 
 /// Result of an attempt to capture.
 enum Capture {
-    Taken(Captured),
+    Taken(Box<Captured>),
     Refused(String),
 }
 
@@ -79,7 +79,7 @@ pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<
         let mut captured = Vec::new();
         for pair in pairs {
             match pair {
-                (Capture::Taken(ours), Capture::Taken(theirs)) => captured.push((ours, theirs)),
+                (Capture::Taken(ours), Capture::Taken(theirs)) => captured.push((*ours, *theirs)),
                 (Capture::Refused(reason), _) | (_, Capture::Refused(reason)) => {
                     lag.note(format!("not measured: no packet capture ({reason})"));
                     return Ok(vec![lag]);
@@ -173,7 +173,7 @@ fn run(site: &Site<'_>, program: Program, load: &Load) -> anyhow::Result<Capture
     let rate = load.rate.expect("a fixed rate is what is measured");
     let exchanges = paired(&segments, port);
     anyhow::ensure!(exchanges.len() > 1, "the capture shows no requests of {program}");
-    Ok(Capture::Taken(look(&exchanges, program.schedule(), rate, load.connections, outcome)))
+    Ok(Capture::Taken(Box::new(look(&exchanges, program.schedule(), rate, load.connections, outcome))))
 }
 
 /// Pairs requests with replies. Each connection has one outstanding call, and each request is one segment.
