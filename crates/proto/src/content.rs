@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use brotli::DecompressorWriter;
 use flate2::write::MultiGzDecoder;
 
-use crate::http1::fields;
+use crate::http1::values;
 
 /// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Coding {
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         let mut coding = Self::Identity;
-        for (_, value) in fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding")) {
+        for value in values(head, b"content-encoding") {
             for name in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
                 let next = match name.to_ascii_lowercase().as_slice() {
                     b"" | b"identity" => continue,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::HeaderBlock;
 use crate::http2::ConnectionError;
 
 /// The identifier of a call, chosen by whoever submits it and carried by every event about it.
@@ -34,7 +35,7 @@ pub enum Event<'a> {
         /// The call.
         call: CallId,
         /// The bytes as they came.
-        head: Vec<u8>,
+        head: HeaderBlock,
     },
     /// Part of the body, without chunk framing. Only if the options ask for it.
     ReplyBody {

@@ -7,6 +7,7 @@
 pub mod content;
 mod engine;
 mod event;
+mod header_block;
 pub mod http1;
 pub mod http2;
 mod limits;
@@ -16,4 +17,5 @@ mod token;
 
 pub use engine::{Engine, Full, Protocol};
 pub use event::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
+pub use header_block::HeaderBlock;
 pub use limits::ReplyLimits;

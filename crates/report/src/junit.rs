@@ -13,7 +13,7 @@ use crate::number::count;
 use crate::objectives::{Judged, Kept};
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
-use crate::visits::{ScenarioRow, StepRow, looks_of};
+use crate::visits::{FailedLook, ScenarioRow, StepRow, looks_of};
 
 /// A group of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,12 +143,16 @@ fn looks(scenario: &str, request: &StepRequest, step: &StepRow) -> Vec<Case> {
         if seen.contains(&look) {
             continue;
         }
-        let failed: u64 =
-            step.failures.iter().filter(|failed| failed.look == look).map(|failed| failed.replies).sum();
+        let failures = || step.failures.iter().filter(|failed| failed.look == look);
+        let failed: u64 = failures().map(|failed| failed.replies).sum();
+        let came = failures().find_map(FailedLook::came);
+        let came = came.map_or_else(String::new, |came| format!("; got {came}"));
         let status = match failed {
             0 if replies == 0 => Status::Skipped("no reply was checked".to_owned()),
             0 => Status::Passed,
-            failed => Status::Failed(format!("failed by {} of {} replies", count(failed), count(replies))),
+            failed => {
+                Status::Failed(format!("failed by {} of {} replies{came}", count(failed), count(replies)))
+            }
         };
         cases.push(Case::new("check", format!("{scenario}/{}: {look}", step.step), status));
         seen.push(look);

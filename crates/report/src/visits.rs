@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use httperf_plan::scenario::{Scenarios, StepRequest};
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{CallOutcome, ScenarioVisits, StepFigures, Summary};
+use httperf_stats::{CallOutcome, ScenarioVisits, StatusCodes, StepFigures, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,18 @@ pub struct FailedLook {
     pub look: String,
     /// Number of replies that failed it.
     pub replies: u64,
+    /// Their statuses, if it is the expected status.
+    pub statuses: Option<StatusCodes>,
+}
+
+impl FailedLook {
+    /// Statuses that came in place of the expected one: `404: 10, 500: 2`.
+    pub(crate) fn came(&self) -> Option<String> {
+        let statuses = self.statuses.as_ref()?.iter();
+        let statuses: Vec<String> =
+            statuses.map(|(code, replies)| format!("{code}: {}", count(replies))).collect();
+        Some(statuses.join(", "))
+    }
 }
 
 impl VisitFigures {
@@ -122,6 +134,17 @@ impl VisitFigures {
         phases.chain(std::iter::once(("", &self.total[..])))
     }
 
+    /// Checks and captures that failed in the whole run, each with the name of its step and with the replies that failed
+    /// it in words.
+    pub(crate) fn failures(&self) -> Vec<(String, &FailedLook, String)> {
+        let steps = self.total.iter().flat_map(|row| row.steps.iter().map(move |step| (&row.scenario, step)));
+        let failures = steps.flat_map(|(scenario, step)| {
+            let name = format!("{scenario}/{}", step.step);
+            step.failures.iter().map(move |failed| (name.clone(), failed, step.replies_that(failed)))
+        });
+        failures.collect()
+    }
+
     /// Rows of the whole run and then of all phases, each with a heading.
     pub(crate) fn headed(&self) -> impl Iterator<Item = (String, &[ScenarioRow])> {
         let phases = self.phases.iter().map(|phase| (format!("phase {}", phase.phase), &phase.scenarios[..]));
@@ -130,6 +153,12 @@ impl VisitFigures {
 }
 
 impl StepRow {
+    /// Replies that failed one of its expectations: `12 of 30 replies; got 404: 10, 500: 2`.
+    pub(crate) fn replies_that(&self, failed: &FailedLook) -> String {
+        let replies = format!("{} of {} replies", count(failed.replies), count(self.calls - self.failed));
+        failed.came().map_or_else(|| replies.clone(), |came| format!("{replies}; got {came}"))
+    }
+
     /// Calls without a reply, with an HTTP error, or with a reply that was not as expected.
     pub(crate) fn errors(&self) -> u64 {
         self.failed + self.http_errors + self.unexpected
@@ -160,10 +189,13 @@ fn scenario_row(
 fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> StepRow {
     let outcome = |outcome: CallOutcome| figures.calls.outcomes[outcome as usize];
     let counts = figures.failed_checks.iter().skip(usize::from(request.status.is_none()));
+    // The expected status comes first.
+    let statuses = request.status.and(figures.wrong_statuses.clone());
     let looks = looks_of(request)
         .zip(counts.chain(&figures.failed_captures))
-        .filter(|&(_, &replies)| replies > 0)
-        .map(|(look, &replies)| FailedLook { look, replies });
+        .zip(std::iter::once(statuses).chain(std::iter::repeat(None)))
+        .filter(|&((_, &replies), _)| replies > 0)
+        .map(|((look, &replies), statuses)| FailedLook { look, replies, statuses });
     StepRow {
         step: request.name.clone(),
         origin: request.origin.clone(),
@@ -282,11 +314,12 @@ fn write_failures(out: &mut String, figures: &VisitFigures) {
     for (scenario, step) in steps() {
         let name = format!("{}/{}", scenario.scenario, step.step);
         for failed in &step.failures {
-            let what = format!("{} of {} replies", count(failed.replies), count(step.calls - step.failed));
+            let what = step.replies_that(failed);
             writeln!(out, "failed: {name}: {} ({what})", failed.look).expect("a String takes everything");
         }
         if step.abandoned > 0 {
-            writeln!(out, "abandoned at {name}: {} visits", count(step.abandoned))
+            let visits = if step.abandoned == 1 { "visit" } else { "visits" };
+            writeln!(out, "abandoned at {name}: {} {visits}", count(step.abandoned))
                 .expect("a String takes everything");
         }
     }
@@ -328,8 +361,11 @@ pub fn steps_csv(figures: &VisitFigures) -> String {
     for (phase, scenario) in figures.all().flat_map(|(phase, rows)| rows.iter().map(move |row| (phase, row)))
     {
         for row in &scenario.steps {
-            let failures: Vec<String> =
-                row.failures.iter().map(|failed| format!("{}: {}", failed.look, failed.replies)).collect();
+            let failures = row.failures.iter().map(|failed| {
+                let came = failed.came().map_or_else(String::new, |came| format!(" (got {came})"));
+                format!("{}: {}{came}", failed.look, failed.replies)
+            });
+            let failures: Vec<String> = failures.collect();
             out += &record([
                 phase.to_owned(),
                 scenario.scenario.clone(),

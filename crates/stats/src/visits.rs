@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DurationMoments, Group, Instant, Sample, Timing};
+use crate::{DurationMoments, Group, Instant, Sample, StatusCodes, Timing};
 
 /// Visits of scenarios, by the load phase in which the visit, or the call, was due.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,9 @@ pub struct StepFigures {
     pub checks_made: u64,
     /// Number of replies that failed each check, in the order of the plan. The first is the expected status.
     pub failed_checks: Vec<u64>,
+    /// Statuses of the replies whose status was not the expected one.
+    #[serde(default)]
+    pub wrong_statuses: Option<StatusCodes>,
     /// Number of replies without the value of each capture, in the order of the plan.
     pub failed_captures: Vec<u64>,
     /// Number of visits that ended at this step because it failed.
@@ -182,12 +185,21 @@ impl StepFigures {
         self.failed_checks.iter().sum()
     }
 
+    /// Counts a reply whose status was not the expected one, 100 to 599.
+    pub fn add_wrong_status(&mut self, status: u16) {
+        self.failed_checks[0] += 1;
+        self.wrong_statuses.get_or_insert_default().add(status);
+    }
+
     /// Adds the figures of the same step.
     pub fn merge(&mut self, other: &Self) {
         self.calls.merge(&other.calls);
         self.time.merge(&other.time);
         self.checks_made += other.checks_made;
         add_each(&mut self.failed_checks, &other.failed_checks);
+        if let Some(statuses) = &other.wrong_statuses {
+            self.wrong_statuses.get_or_insert_default().merge(statuses);
+        }
         add_each(&mut self.failed_captures, &other.failed_captures);
         self.abandoned += other.abandoned;
         if let Some(unfinished) = &other.unfinished {
@@ -338,13 +350,16 @@ mod tests {
         let mut own = Visits::new(&shape());
         let step = &mut own.phases[1].scenarios[1].steps[0];
         (step.checks_made, step.failed_checks[1], step.failed_captures[0]) = (12, 3, 1);
+        step.add_wrong_status(404);
         let twice = {
             let mut twice = own.clone();
             twice.merge(&own);
             twice
         };
         let step = &twice.total().scenarios[1].steps[0];
-        assert_eq!((step.checks_made, step.checks_failed()), (24, 6));
-        assert_eq!((&step.failed_checks[..], &step.failed_captures[..]), (&[0, 6, 0][..], &[2][..]));
+        assert_eq!((step.checks_made, step.checks_failed()), (24, 8));
+        assert_eq!((&step.failed_checks[..], &step.failed_captures[..]), (&[2, 6, 0][..], &[2][..]));
+        let statuses = step.wrong_statuses.as_ref().map(|statuses| statuses.iter().collect::<Vec<_>>());
+        assert_eq!(statuses, Some(vec![(404, 2)]));
     }
 }

@@ -51,8 +51,9 @@ pub struct Needs {
     pub body: bool,
 }
 
-/// Reads a header block: calls a function with name and value of each field, in order, without blanks around them.
-pub type ReadFields = for<'h> fn(&'h [u8], &mut dyn FnMut(&'h [u8], &'h [u8]));
+/// Reads a header block: calls a function with the value of each field of this name, in any case, in order and without
+/// blanks around it.
+pub type ReadValues = for<'h> fn(&'h [u8], &[u8], &mut dyn FnMut(&'h [u8]));
 
 /// A reply to judge.
 #[derive(Clone, Copy)]
@@ -62,7 +63,7 @@ pub struct Reply<'r> {
     /// The header block.
     pub head: &'r [u8],
     /// The reader of the header block.
-    pub read_fields: ReadFields,
+    pub read_values: ReadValues,
     /// The body, without content codings.
     pub body: &'r [u8],
     /// The time from the first byte of the request to the end of the reply.
@@ -207,6 +208,11 @@ impl<'p> CompiledCheck<'p> {
     }
 
     fn holds<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> bool {
+        if let Some(body) = self.place.bytes_of_body(seen)
+            && let Some(holds) = self.predicate.holds_for_bytes_of_text(body)
+        {
+            return holds;
+        }
         let found = self.place.find(seen, filling, scratch);
         found.is_ok_and(|found| self.predicate.holds(found.as_ref(), filling, scratch))
     }
@@ -215,6 +221,11 @@ impl<'p> CompiledCheck<'p> {
 impl<'p> Place<'p> {
     fn new(query: &'p Query, filters: &'p [Filter], tree: &mut Tree) -> Result<Self, Malformed> {
         Ok(Self { query: CompiledQuery::new(query, tree)?, filters: CompiledFilter::all(filters, 0)? })
+    }
+
+    /// Returns the bytes of a body whose text is the value.
+    fn bytes_of_body<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
+        if self.filters.is_empty() { self.query.bytes_of_body(seen) } else { None }
     }
 
     fn find<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> Outcome<'a> {

@@ -24,7 +24,7 @@ mod value;
 mod visit;
 
 pub use self::json::check_jsonpath;
-pub use self::look::{Condition, Judgement, Look, Malformed, Needs, ReadFields, Reply};
+pub use self::look::{Condition, Judgement, Look, Malformed, Needs, ReadValues, Reply};
 pub use self::pattern::check_regex;
 pub use self::program::{Program, RowsTaken};
 pub use self::request::RequestBuffers;

@@ -70,6 +70,11 @@ impl<'p> CompiledQuery<'p> {
         })
     }
 
+    /// Returns the bytes of a body whose text is the value, for those who do not need it as text.
+    pub(super) fn bytes_of_body<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
+        matches!(self, Self::Body).then_some(seen.reply?.body)
+    }
+
     pub(super) fn find<'a>(
         &self,
         seen: &'a Seen<'_>,
@@ -142,10 +147,7 @@ impl<'r> Seen<'r> {
 fn header<'a>(reply: &Reply<'a>, name: &str) -> Option<Found<'a>> {
     let mut first = None;
     let mut list = Vec::new();
-    (reply.read_fields)(reply.head, &mut |field, value| {
-        if !field.eq_ignore_ascii_case(name.as_bytes()) {
-            return;
-        }
+    (reply.read_values)(reply.head, name.as_bytes(), &mut |value| {
         let value = Found::text_lossy(value);
         match first.take() {
             None if list.is_empty() => first = Some(value),
@@ -158,10 +160,7 @@ fn header<'a>(reply: &Reply<'a>, name: &str) -> Option<Found<'a>> {
 /// Finds a cookie that the reply sets. Of those with the same name, the last one replaces the others (RFC 6265, section 5.3).
 fn cookie<'a>(reply: &Reply<'a>, name: &str, attribute: Attribute) -> Option<Found<'a>> {
     let mut last = None;
-    (reply.read_fields)(reply.head, &mut |field, value| {
-        if !field.eq_ignore_ascii_case(b"set-cookie") {
-            return;
-        }
+    (reply.read_values)(reply.head, b"set-cookie", &mut |value| {
         let mut parts = value.split(|&byte| byte == b';').map(name_and_value);
         if let Some((own, value)) = parts.next()
             && own == name.as_bytes()

@@ -101,11 +101,7 @@ impl<'p> StepRequests<'p> {
             return None;
         }
         let mut location: Option<&[u8]> = None;
-        (reply.read_fields)(reply.head, &mut |name, value| {
-            if name.eq_ignore_ascii_case(b"location") {
-                location = Some(value);
-            }
-        });
+        (reply.read_values)(reply.head, b"location", &mut |value| location = Some(value));
         let location = location?;
         let target = before.map_or(request.source.target as usize, |redirect| redirect.target);
         let (target, uri) = match resolve_location(&self.sites[target], uri, location)? {
@@ -282,7 +278,10 @@ impl Program<'_> {
             }
         };
         // A request target has no blanks or control characters (RFC 9112, section 3.2), whatever a variable brings.
-        uri.iter_mut().filter(|byte| **byte <= b' ' || **byte == 0x7f).for_each(|byte| *byte = b'+');
+        let is_forbidden = |byte: u8| byte <= b' ' || byte == 0x7f;
+        if uri.iter().fold(false, |found, &byte| found | is_forbidden(byte)) {
+            uri.iter_mut().filter(|byte| is_forbidden(**byte)).for_each(|byte| *byte = b'+');
+        }
         if compiled.source.follows {
             visit.keep_uri(uri);
         }

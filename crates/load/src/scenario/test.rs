@@ -27,7 +27,11 @@ enum CompiledTest<'p> {
     /// A comparison with another value.
     Compare(Comparison, Comparand<'p>),
     /// `contains` with a text that is always the same.
-    ContainsLiteral(Box<Finder<'p>>),
+    ContainsLiteral {
+        finder: Box<Finder<'p>>,
+        /// The text may be searched for in the bytes of another, as it has no U+FFFD.
+        in_bytes: bool,
+    },
     Matches(PatternSource<'p>),
 }
 
@@ -75,6 +79,19 @@ impl<'p> CompiledPredicate<'p> {
     }
 }
 
+impl CompiledPredicate<'_> {
+    /// Returns whether the text of these bytes meets the condition; `None` if the text itself is needed. The text has U+FFFD
+    /// in place of what is not UTF-8: any other text is in it where its bytes are in these.
+    pub(super) fn holds_for_bytes_of_text(&self, bytes: &[u8]) -> Option<bool> {
+        match &self.test {
+            CompiledTest::ContainsLiteral { finder, in_bytes: true } => {
+                Some(finder.find(bytes).is_some() != self.not)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<'p> CompiledTest<'p> {
     fn new(test: &'p Test, depth: usize) -> Result<Self, Malformed> {
         let (comparison, operand) = match test {
@@ -92,7 +109,10 @@ impl<'p> CompiledTest<'p> {
         };
         let comparand = Comparand::new(operand, depth)?;
         Ok(match (comparison, comparand.literal()) {
-            (Comparison::Contains, Some(literal)) => Self::ContainsLiteral(Box::new(Finder::new(literal))),
+            (Comparison::Contains, Some(literal)) => Self::ContainsLiteral {
+                finder: Box::new(Finder::new(literal)),
+                in_bytes: !literal.contains(char::REPLACEMENT_CHARACTER),
+            },
             _ => Self::Compare(comparison, comparand),
         })
     }
@@ -115,7 +135,7 @@ impl<'p> CompiledTest<'p> {
                 let other = filling.values.get(*slot as usize).and_then(Option::as_ref).ok_or(Mismatch)?;
                 comparison.passes(value, View::from(other))
             }
-            Self::ContainsLiteral(finder) => match value {
+            Self::ContainsLiteral { finder, .. } => match value {
                 View::Text(text) => Ok(finder.find(text.as_bytes()).is_some()),
                 View::List(list) => {
                     let is_it = |value: &Value| matches!(value, Value::Text(text) if text.as_bytes() == finder.needle());

@@ -18,10 +18,12 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nVary: a\r\nContent-Type: text/html\r\nV
     Set-Cookie: sid=old\r\nset-cookie: sid=a=b; Expires=Wed, 13 Jan 2021 22:23:01 GMT; Max-Age=60; Secure; HttpOnly; Path=/x; \
     SameSite=Lax\r\n\r\n";
 
-fn read_fields<'h>(head: &'h [u8], each: &mut dyn FnMut(&'h [u8], &'h [u8])) {
+fn read_values<'h>(head: &'h [u8], name: &[u8], each: &mut dyn FnMut(&'h [u8])) {
     for line in head.split(|&byte| byte == b'\n').skip(1) {
-        if let Some(colon) = line.iter().position(|&byte| byte == b':') {
-            each(line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+        if let Some(colon) = line.iter().position(|&byte| byte == b':')
+            && line[..colon].trim_ascii().eq_ignore_ascii_case(name)
+        {
+            each(line[colon + 1..].trim_ascii());
         }
     }
 }
@@ -30,7 +32,7 @@ fn reply(body: &[u8]) -> Reply<'_> {
     Reply {
         status: 200,
         head: HEAD,
-        read_fields,
+        read_values,
         body,
         duration: Duration::from_micros(1999),
         redirects: &[],
@@ -704,6 +706,22 @@ fn any_test() -> impl Strategy<Value = Test> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn a_body_contains_what_its_text_contains(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![&b"a"[..], b"b", b"\xC3", b"\xA9", b"\xF0\x9F", b"\x98\x80", b"\xEF\xBF\xBD", b"\xFF"]),
+            0..8,
+        ),
+        needle in prop::sample::select(vec!["", "a", "ab", "\u{e9}", "a\u{e9}", "\u{1f600}", "\u{fffd}", "a\u{fffd}b"]),
+    ) {
+        let body = pieces.concat();
+        let expected = String::from_utf8_lossy(&body).contains(needle);
+        for not in [false, true] {
+            let test = Test::Contains(Operand::Text(text(needle)));
+            prop_assert_eq!(holds(Query::Body, vec![], not, test, &body), expected != not);
+        }
+    }
 
     #[test]
     fn nothing_panics_and_no_check_holds_with_and_without_not(

@@ -99,9 +99,13 @@ impl<'p> Segment<'p> {
             TextPart::Pick(choices) => Self::Pick(choices),
             TextPart::Uuid => Self::Uuid,
             TextPart::Date => Self::Date,
-            TextPart::Encoded { coding, text } => {
-                Self::Encoded { coding: *coding, text: Text::nested(text, depth)? }
-            }
+            TextPart::Encoded { coding, text } => match Text::nested(text, depth)? {
+                // Hexadecimal digits and hyphens are the same in these codings.
+                Text { segments } if *coding != Coding::Base64 && matches!(segments[..], [Self::Uuid]) => {
+                    Self::Uuid
+                }
+                text => Self::Encoded { coding: *coding, text },
+            },
         })
     }
 
@@ -181,12 +185,15 @@ fn write_integer(number: i64, out: &mut Vec<u8>) {
 }
 
 fn write_uuid(uuid: u128, out: &mut Vec<u8>) {
-    for (place, nibble) in (0..32).rev().map(|nibble| (uuid >> (nibble * 4)) as usize & 0xF).enumerate() {
-        if matches!(place, 8 | 12 | 16 | 20) {
-            out.push(b'-');
-        }
-        out.push(b"0123456789abcdef"[nibble]);
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    /// Places of the pairs of digits, between the hyphens.
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let mut text = [b'-'; 36];
+    for (byte, place) in uuid.to_be_bytes().into_iter().zip(PLACES) {
+        text[place] = DIGITS[usize::from(byte >> 4)];
+        text[place + 1] = DIGITS[usize::from(byte & 0xF)];
     }
+    out.extend_from_slice(&text);
 }
 
 /// Writes a time to the microsecond, such as `2024-12-02T10:35:44.461731Z`.

@@ -14,10 +14,12 @@ const BODY: &[u8] =
 const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nSet-Cookie: sid=abc; Path=/\r\n\r\n";
 
-fn read_fields<'h>(head: &'h [u8], each: &mut dyn FnMut(&'h [u8], &'h [u8])) {
+fn read_values<'h>(head: &'h [u8], name: &[u8], each: &mut dyn FnMut(&'h [u8])) {
     for line in head.split(|&byte| byte == b'\n').skip(1) {
-        if let Some(colon) = line.iter().position(|&byte| byte == b':') {
-            each(line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+        if let Some(colon) = line.iter().position(|&byte| byte == b':')
+            && line[..colon].trim_ascii().eq_ignore_ascii_case(name)
+        {
+            each(line[colon + 1..].trim_ascii());
         }
     }
 }
@@ -78,7 +80,7 @@ fn judgements_allocate_nothing() {
     let reply = Reply {
         status: 200,
         head: HEAD,
-        read_fields,
+        read_values,
         body: BODY,
         duration: Duration::from_millis(5),
         redirects: &[],

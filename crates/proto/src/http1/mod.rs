@@ -21,9 +21,9 @@ use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
 pub use self::header_cache::HeaderCache;
 use crate::request::Request;
-use crate::{CallId, Event, Full, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
+use crate::{CallId, Event, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
 
-pub use self::head::{Fields, MAX_FIELDS, fields};
+pub use self::head::{Fields, MAX_FIELDS, fields, values};
 
 /// The status that stands for a malformed status line, as in the classic tool.
 pub const BAD_STATUS_LINE: u16 = 599;
@@ -131,7 +131,7 @@ const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
 #[derive(Debug, Default)]
 struct PendingEvents {
     started: Option<u16>,
-    head: Option<Vec<u8>>,
+    head: Option<HeaderBlock>,
 }
 
 impl Engine {
@@ -512,7 +512,7 @@ impl Engine {
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
             let body = head.body(front.request.forbids_reply_content())?;
             if self.options.header_blocks {
-                self.pending_events.head = Some(block.to_vec());
+                self.pending_events.head = Some(HeaderBlock::marked(block.to_vec(), head.marks));
             }
             self.state = State::Body { body, size, reuse: head.reuse };
             header_cache.keep(block, head);
@@ -537,7 +537,8 @@ impl Engine {
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         self.state =
             State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
-        self.pending_events.head = self.options.header_blocks.then(|| block.to_vec());
+        let is_wanted = self.options.header_blocks;
+        self.pending_events.head = is_wanted.then(|| HeaderBlock::marked(block.to_vec(), head.marks));
         Ok(Some(Event::ReplyStarted { call: front.call, status: head.status }))
     }
 

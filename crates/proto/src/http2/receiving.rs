@@ -11,7 +11,7 @@ use super::frame::{
 use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP};
-use crate::{Awaited, Event, ProtocolError, ReplySize, Reuse, Stall};
+use crate::{Awaited, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
 
 /// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
@@ -231,7 +231,7 @@ impl Connection {
         let call = stream.call;
         self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
         if let Some(head) = self.header_decoder.take_text() {
-            self.pending_events.push_back(Event::ReplyHead { call, head });
+            self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(head) });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }

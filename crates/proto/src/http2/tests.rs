@@ -7,7 +7,7 @@ use super::hpack::{Encoder, Indexing};
 use super::streams::Streams;
 use super::*;
 use crate::request::{Request, RequestBody, RequestParts};
-use crate::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
+use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 fn request(method: &str, body: &[u8]) -> Request {
     RequestParts {
@@ -157,7 +157,7 @@ fn started(call: u64, status: u16) -> Event<'static> {
 }
 
 fn head(call: u64, text: &str) -> Event<'static> {
-    Event::ReplyHead { call: CallId(call), head: text.as_bytes().to_vec() }
+    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes().to_vec()) }
 }
 
 fn body(call: u64, data: &[u8]) -> Event<'static> {

@@ -517,7 +517,7 @@ impl World {
             Event::ReplyStarted { status, .. } => assert_eq!(heard.started.replace(status), None),
             Event::ReplyHead { head, .. } => {
                 assert!(heard.started.is_some());
-                assert_eq!(heard.head.replace(head), None);
+                assert_eq!(heard.head.replace(head.as_bytes().to_vec()), None);
             }
             Event::ReplyBody { data, .. } => {
                 assert!(heard.head.is_some() && !data.is_empty());

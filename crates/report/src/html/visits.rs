@@ -54,6 +54,8 @@ pub(super) struct FailureLine {
     pub(super) look: String,
     pub(super) replies: String,
     pub(super) of: String,
+    /// Statuses that came in place of the expected one; otherwise empty.
+    pub(super) came: String,
 }
 
 impl Visits {
@@ -116,6 +118,7 @@ fn failures(scenario: &ScenarioRow) -> impl Iterator<Item = FailureLine> {
             look: cut(&failed.look, NAME_LENGTH),
             replies: count(failed.replies),
             of: count(step.calls - step.failed),
+            came: failed.came().unwrap_or_default(),
         };
         step.failures.iter().map(line).collect()
     };

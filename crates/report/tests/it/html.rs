@@ -221,7 +221,12 @@ fn figures_of_visits_are_those_of_the_document() {
     assert!(failures.len() > 4 && failures.len() == failed.len(), "{failures:?} {failed:?}");
     for (row, failure) in failed.iter().zip(failures) {
         let look = failure["look"].as_str().expect("it is text");
-        assert_eq!(row[1], look.replace('"', "&#34;").replace('<', "&#60;").replace('>', "&#62;"));
+        let came = failure["statuses"].as_object().map_or_else(String::new, |statuses| {
+            let each = statuses.iter().map(|(status, replies)| format!("{status}: {replies}"));
+            format!("got {}", each.collect::<Vec<_>>().join(", "))
+        });
+        let look = look.replace('"', "&#34;").replace('<', "&#60;").replace('>', "&#62;");
+        assert_eq!(row[1], look + &came);
         assert_eq!(row[2].replace(',', ""), failure["replies"].to_string());
     }
     assert!(!visible(&page(&documents::one_second())).contains("id=\"visits\""));

@@ -29,7 +29,7 @@ use std::time::{Duration, SystemTime};
 use httperf_load::page::Link;
 use httperf_plan::Plan;
 use httperf_proto::tls::{Context, Session};
-use httperf_proto::{CallId, Reuse, http1};
+use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
 use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
 
@@ -106,7 +106,7 @@ pub(super) enum EventKind {
     /// It need not stay for a ticket any more.
     TicketSettled,
     /// The header block of a reply arrived. Only if a plan asks for header blocks.
-    ReplyHead { call: CallKey, head: Vec<u8> },
+    ReplyHead { call: CallKey, head: HeaderBlock },
     /// The body of a reply, which is a page, contains links.
     LinksFound { call: CallKey, links: Vec<Link> },
     /// A reply is complete and recorded.

@@ -57,9 +57,9 @@ impl<'a> Scenario<'a> {
     }
 }
 
-/// Reads the fields of a header block.
-fn read_fields<'h>(head: &'h [u8], take: &mut dyn FnMut(&'h [u8], &'h [u8])) {
-    http1::fields(head).for_each(|(name, value)| take(name, value));
+/// Reads the values of a field of a header block.
+fn read_values<'h>(head: &'h [u8], name: &[u8], take: &mut dyn FnMut(&'h [u8])) {
+    http1::values(head, name).for_each(take);
 }
 
 impl Dispatch<'_> {
@@ -150,7 +150,7 @@ impl Dispatch<'_> {
         let session = run.call(call).session();
         let visit = self.sessions.get_mut(session)?.scenario.as_mut()?;
         let place = StepPlace { scenario: visit.scenario(), step: visit.step()? };
-        let reply = Reply { status, head, read_fields, body, duration, redirects: &[] };
+        let reply = Reply { status, head, read_values, body, duration, redirects: &[] };
         let is_shown = self.plan.watch.steps;
         let failed = &mut scenario.failed;
         failed.clear();
@@ -169,7 +169,9 @@ impl Dispatch<'_> {
         let mismatch = judgement.and_then(|judgement| {
             if let Some(figures) = figures {
                 figures.checks_made += scenario.program.checks_made(visit, &judgement);
-                figures.failed_checks[0] += u64::from(judgement.status_differs);
+                if judgement.status_differs {
+                    figures.add_wrong_status(status);
+                }
                 if let Some(capture) = judgement.failed_capture {
                     figures.failed_captures[capture] += 1;
                 }

@@ -9,7 +9,7 @@ use httperf_load::page::Link;
 use httperf_load::scenario;
 use httperf_load::visit::{Next, Step, Visit};
 use httperf_plan::{Clients, Plan, Script, UNLIMITED, Workload};
-use httperf_proto::{http1, tls};
+use httperf_proto::{HeaderBlock, tls};
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
@@ -468,20 +468,23 @@ impl<'a> Dispatch<'a> {
 /// Replies.
 impl<'a> Dispatch<'a> {
     /// Takes the cookies and the objects that a header block has.
-    pub(super) fn handle_head<N: Network>(&mut self, key: CallKey, head: &[u8], cx: &mut Cx<'_, '_, N>) {
+    pub(super) fn handle_head<N: Network>(
+        &mut self,
+        key: CallKey,
+        head: &HeaderBlock,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
         let call = cx.run.call(key);
         let session_key = call.session();
         let session = &mut self.sessions[session_key];
         let uri = call.request().target();
         if session.jars.are_used() {
-            let (target, wall_clock) = (session.target, cx.connections.wall_clock());
-            for (_, value) in http1::fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"))
-            {
-                session.jars.store(target, value, uri, wall_clock);
+            for value in head.cookies() {
+                session.jars.store(session.target, value, uri, cx.connections.wall_clock());
             }
         }
         let Some(page) = &session.page else { return };
-        let (scanner, links) = page.handle_head(uri, head);
+        let (scanner, links) = page.handle_head(uri, head.as_bytes());
         if let Some(scanner) = scanner {
             cx.run.scan_reply(key, scanner);
         }

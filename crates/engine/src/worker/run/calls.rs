@@ -6,8 +6,8 @@ use std::time::Duration;
 use httperf_load::page::{Link, Scanner};
 use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
-use httperf_proto::ReplySize;
 use httperf_proto::request::Request;
+use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
     Carrier, FailedLook, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail,
     StepCall, StepPlace, Transport,
@@ -406,10 +406,10 @@ impl Run<'_> {
     }
 
     /// Takes the header block of a reply.
-    pub(in crate::worker) fn reply_head(&mut self, key: CallKey, head: &[u8]) {
+    pub(in crate::worker) fn reply_head(&mut self, key: CallKey, head: &HeaderBlock) {
         let call = &mut self.calls[key];
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
-            self.observer.observe(Observation::ReplyHead { call: call.serial, head });
+            self.observer.observe(Observation::ReplyHead { call: call.serial, head: head.as_bytes() });
         }
         if self.plan.replies.reads_bodies() {
             call.inspection = Some(Box::new(Inspection::new(head, self.plan)));

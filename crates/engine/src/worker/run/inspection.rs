@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use httperf_plan::{Expect, Plan};
+use httperf_proto::HeaderBlock;
 use httperf_proto::content::{Coding, Decoder};
 use httperf_stats::Mismatch;
 use sha2::{Digest, Sha256};
@@ -38,9 +39,9 @@ struct Seen {
 
 impl Inspection {
     /// Begins with the header block of a reply.
-    pub(super) fn new(head: &[u8], plan: &Plan) -> Self {
+    pub(super) fn new(head: &HeaderBlock, plan: &Plan) -> Self {
         let seen = Seen::new(plan);
-        let coding = Coding::of(head);
+        let coding = head.coding();
         Self {
             decoder: coding.and_then(|coding| Decoder::new(coding, seen).ok()),
             is_compressed: coding != Some(Coding::Identity),
@@ -146,7 +147,7 @@ mod tests {
 
     fn found(plan: &Plan, header: &str, body: &[u8]) -> Finding {
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
-        let mut inspection = Inspection::new(head.as_bytes(), plan);
+        let mut inspection = Inspection::new(&HeaderBlock::new(head.as_bytes().to_vec()), plan);
         body.chunks(5).for_each(|bytes| inspection.push(bytes));
         judge(plan, 200, Some(inspection))
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use httperf_proto::HeaderBlock;
 use httperf_proto::content::{Coding, Decoder};
 
 /// The parts of a reply that its step looks at.
@@ -40,12 +41,12 @@ const REUSED_SIZE_MAX: usize = 256 * 1024;
 
 impl Kept {
     /// Begins with the header block of a reply. Its body may have `size_max` bytes.
-    pub(super) fn start(&mut self, head: &[u8], wants_body: bool, size_max: usize) {
+    pub(super) fn start(&mut self, head: &HeaderBlock, wants_body: bool, size_max: usize) {
         self.head.clear();
-        self.head.extend_from_slice(head);
+        self.head.extend_from_slice(head.as_bytes());
         self.body.bytes.clear();
         self.body.size_max = size_max;
-        self.state = if wants_body { State::Awaited(Coding::of(head)) } else { State::Unwanted };
+        self.state = if wants_body { State::Awaited(head.coding()) } else { State::Unwanted };
     }
 
     /// Takes the next bytes of the body.
@@ -135,15 +136,19 @@ mod tests {
     const GZIP: &[u8] =
         b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2\x41\x24\x35\x03\x00\x00\x00";
 
+    fn block(head: &str) -> HeaderBlock {
+        HeaderBlock::new(head.as_bytes().to_vec())
+    }
+
     #[track_caller]
     fn check(header: &str, body: &[u8], size_max: usize, expected: Option<&[u8]>) {
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
         for cut in 0..=body.len() {
             let mut kept = Kept::default();
             // What the reply before left behind must not show.
-            kept.start(b"", true, 9);
+            kept.start(&block(""), true, 9);
             kept.push(b"before");
-            kept.start(head.as_bytes(), true, size_max);
+            kept.start(&block(&head), true, size_max);
             kept.push(&body[..cut]);
             kept.push(&body[cut..]);
             kept.finish();
@@ -170,7 +175,7 @@ mod tests {
     #[test]
     fn an_unwanted_body_is_not_kept() {
         let mut kept = Kept::default();
-        kept.start(b"HTTP/1.1 200 OK\r\n\r\n", false, 10);
+        kept.start(&block("HTTP/1.1 200 OK\r\n\r\n"), false, 10);
         kept.push(b"abc");
         kept.finish();
         assert_eq!((kept.body(), kept.is_unreadable()), (&b""[..], false));

@@ -56,10 +56,12 @@ struct Answer<'a>(u16, &'a str, &'a str);
 
 const OK: Answer<'_> = Answer(200, "", "");
 
-fn read_fields<'h>(head: &'h [u8], each: &mut dyn FnMut(&'h [u8], &'h [u8])) {
+fn read_values<'h>(head: &'h [u8], name: &[u8], each: &mut dyn FnMut(&'h [u8])) {
     for line in head.split(|&byte| byte == b'\n') {
-        if let Some(colon) = line.iter().position(|&byte| byte == b':') {
-            each(line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+        if let Some(colon) = line.iter().position(|&byte| byte == b':')
+            && line[..colon].trim_ascii().eq_ignore_ascii_case(name)
+        {
+            each(line[colon + 1..].trim_ascii());
         }
     }
 }
@@ -104,7 +106,7 @@ fn walk<'a>(
                 lines.push(line);
                 let (head, body) = (head.as_bytes(), body.as_bytes());
                 let reply =
-                    Reply { status, head, read_fields, body, duration: Duration::ZERO, redirects: &[] };
+                    Reply { status, head, read_values, body, duration: Duration::ZERO, redirects: &[] };
                 let mut failed = Vec::new();
                 visit.judge(program, &reply, &mut clock, &mut scratch, &mut |check| failed.push(check));
                 lines.extend(failed.iter().map(|check| format!("check {check} failed")));

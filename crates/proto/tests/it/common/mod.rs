@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use httperf_proto::http2::{ConnectionError, Engine, ErrorCode, Options};
 use httperf_proto::request::{Request, RequestBody, RequestParts};
-use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse};
+use httperf_proto::{CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse};
 use httperf_testkit::http2::frames::{self, Frame, kind};
 
 pub(crate) const NOW: Duration = Duration::ZERO;
@@ -177,7 +177,7 @@ pub(crate) fn started(call: u64, status: u16) -> Event<'static> {
 }
 
 pub(crate) fn head(call: u64, text: &str) -> Event<'static> {
-    Event::ReplyHead { call: CallId(call), head: text.as_bytes().to_vec() }
+    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes().to_vec()) }
 }
 
 pub(crate) fn body(call: u64, data: &[u8]) -> Event<'static> {
