@@ -1,6 +1,7 @@
 //! Recordings of browsers: HTTP Archives, version 1.2.
 //!
-//! Each page becomes a file of steps and a scenario; entries without a page make one of their own. Requests follow
+//! Each page becomes a file of steps and a scenario, or a part of the only scenario; entries without a page make one of
+//! their own. Requests follow
 //! each other in the order in which they started. A pause of [`PAUSE_MIN`] or more between the end of all earlier
 //! requests of the page and the next start becomes a think time; shorter ones are the browser's own.
 //!
@@ -32,6 +33,8 @@ pub const PAUSE_MIN: Duration = Duration::from_millis(100);
 pub struct Options {
     /// True to carry over requests to all origins, and not to the main one alone.
     pub all_origins: bool,
+    /// True to make one scenario of the whole recording, and not one of each page.
+    pub one_visit: bool,
 }
 
 /// Reads an archive.
@@ -68,8 +71,13 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
     });
     let pages = by_page(requests.collect(), &log.pages);
     let mut importer = Importer { base: main.clone(), cookies: false, credentials: 0 };
+    let made = if options.one_visit {
+        "the recording as one visit"
+    } else {
+        "a scenario for each page of the recording"
+    };
     let mut workload = Workload {
-        comments: vec!["Made by httperf import har: a scenario for each page of the recording.".to_owned()],
+        comments: vec![format!("Made by httperf import har: {made}.")],
         base: Some(main),
         ..Workload::default()
     };
@@ -99,9 +107,19 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
             disabled: None,
         });
     }
-    if workload.scenarios.len() > 1 {
+    let pages = workload.scenarios.len();
+    if pages > 1 {
         let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
-        workload.scenarios.push(Scenario { name: "recording".to_owned(), steps: whole, disabled });
+        let recording = Scenario { name: "recording".to_owned(), steps: whole, disabled };
+        if options.one_visit {
+            workload.scenarios = vec![Scenario { disabled: None, ..recording }];
+        } else {
+            workload.scenarios.push(recording);
+            report.note(format!(
+                "each of the {pages} pages is a visit of its own, without what earlier pages set, such as a login; \
+                 --one-visit makes one visit of them"
+            ));
+        }
     }
     unique_names(&mut workload.scenarios);
     if importer.cookies {

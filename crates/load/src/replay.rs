@@ -187,6 +187,7 @@ mod tests {
             length: Duration::ZERO,
             requests: 0,
             clients: 0,
+            busiest: 1,
             left_out: Vec::new(),
             notes: Vec::new(),
         };

@@ -86,6 +86,8 @@ pub struct Recorded {
     pub length: Duration,
     /// The number of requests that are made.
     pub requests: u64,
+    /// The number of those in the busiest second.
+    pub busiest: u64,
     /// The number of clients that make them.
     pub clients: u64,
     /// Requests that are not made, by reason.
@@ -169,6 +171,12 @@ impl Replay {
     pub fn length(&self) -> Duration {
         let spread = if self.copies.get() > 1 { self.spread } else { Duration::ZERO };
         self.scaled(self.recorded.length.saturating_add(spread))
+    }
+
+    /// Returns the rate of the recording's busiest second, by the clock of the run, in requests per second.
+    #[must_use]
+    pub fn peak_rate(&self) -> f64 {
+        self.recorded.busiest as f64 * f64::from(self.copies.get()) * self.speed
     }
 
     /// Returns a time of the recording's clock by that of the run.

@@ -1,9 +1,10 @@
 //! The answer of a run: load offered, replies, latency and verdict, on one screen of 80 × 24. The full report ends with it.
 
+use std::cmp::Reverse;
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
-use httperf_plan::{Plan, Workload};
+use httperf_plan::{LeftOut, Plan, Workload};
 use httperf_stats::{CallOutcome, Failure, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
@@ -15,6 +16,7 @@ use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
+use crate::visits::ScenarioRow;
 
 /// Width of the screen.
 const WIDTH: usize = 80;
@@ -57,7 +59,9 @@ impl Display for Answer<'_> {
         self.write_errors(f)?;
         self.write_unfinished(f)?;
         self.write_statuses(f)?;
+        self.write_visits(f)?;
         self.write_recorded(f)?;
+        self.write_left_out(f)?;
         if let Some(fault) = same_status(plan, summary) {
             self.line(f, Tone::Bad, "", "", &fault)?;
         }
@@ -249,13 +253,47 @@ impl Answer<'_> {
         }
     }
 
+    /// Visits by their end, and the steps that failed most.
+    fn write_visits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { summary, figures, .. } = self.document;
+        let (Some(visits), Some(recorded)) = (&figures.visits, &summary.visits) else { return Ok(()) };
+        let sum = |part: fn(&ScenarioRow) -> u64| visits.total.iter().map(part).sum::<u64>();
+        let mut durations = Timing::default();
+        recorded.total().scenarios.iter().for_each(|scenario| durations.merge(&scenario.completed));
+        let Times { p50, p99, .. } = Times::of(&durations);
+        let mut ends = vec![format!("{} completed", count(sum(|row| row.completed)))];
+        let took = [("p50", p50), ("p99", p99)].into_iter();
+        let took: Vec<String> =
+            took.filter_map(|(name, took)| Some(format!("{} ({name})", time(took?)))).collect();
+        if !took.is_empty() {
+            ends[0].push_str(&format!(" in {}", took.join(", ")));
+        }
+        for (visits, end) in [(sum(|row| row.abandoned), "abandoned"), (sum(|row| row.cut), "cut")] {
+            if visits > 0 {
+                ends.push(format!("{} {end}", count(visits)));
+            }
+        }
+        self.line(f, Tone::Plain, "visits", "", &ends.join("; "))?;
+        let mut failures = visits.failures();
+        failures.sort_by_key(|(_, failed, _)| Reverse(failed.replies));
+        let Some((step, failed, replies)) = failures.first() else { return Ok(()) };
+        let others = match failures.len() - 1 {
+            0 => String::new(),
+            others => format!("; {others} more, above"),
+        };
+        self.line(f, Tone::Bad, "failed", "", &format!("{step}: {} ({replies}){others}", failed.look))
+    }
+
     /// Comparison of a replay with its recording.
     fn write_recorded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(replay) = &self.document.figures.replay else { return Ok(()) };
         match (replay.same, replay.changed) {
             (0, 0) => {}
             (same, 0) => {
-                let what = format!("all {} statuses are as recorded", count(same));
+                let what = match same {
+                    1 => "the status is as recorded".to_owned(),
+                    same => format!("all {} statuses are as recorded", count(same)),
+                };
                 self.line(f, Tone::Plain, "recorded", "", &what)?;
             }
             (same, changed) => {
@@ -274,6 +312,20 @@ impl Answer<'_> {
             .collect();
         let name = if replay.same + replay.changed > 0 { "" } else { "recorded" };
         if times.is_empty() { Ok(()) } else { self.line(f, Tone::Plain, name, "", &times.join("; ")) }
+    }
+
+    /// What a replay leaves out of its recording.
+    fn write_left_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Workload::Replay(replay) = &self.document.plan.workload else { return Ok(()) };
+        let left_out = replay.recorded.left_out.iter();
+        let left_out: Vec<String> = left_out
+            .map(|LeftOut { count: requests, reason }| format!("{}: {reason}", count(*requests)))
+            .collect();
+        if left_out.is_empty() {
+            Ok(())
+        } else {
+            self.line(f, Tone::Plain, "left out", "", &left_out.join("; "))
+        }
     }
 
     fn write_latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

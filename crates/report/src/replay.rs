@@ -8,8 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Times;
-use crate::number::{count, grouped, time};
-use crate::table::{line, write_times, write_times_head};
+use crate::grid::wrapped;
+use crate::number::{count, grouped, per_second, time};
+use crate::table::{NAME_WIDTH, line, write_times, write_times_head};
+
+/// Width of a line.
+const WIDTH: usize = 80;
 
 /// Kinds of changes that are listed; the others are counted together.
 const CHANGES_SHOWN: usize = 10;
@@ -67,7 +71,7 @@ pub(crate) fn described(replay: &Replay) -> String {
     let Recorded { path, from, length, .. } = &replay.recorded;
     let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let of = match replay.clients {
-        Clients::Recorded { .. } => format!("of {} clients ", count(replay.recorded.clients)),
+        Clients::Recorded { .. } => format!("of {} ", counted(replay.recorded.clients, "client")),
         Clients::Independent { .. } => "independent of each other ".to_owned(),
     };
     let copies = match replay.copies.get() {
@@ -81,9 +85,17 @@ pub(crate) fn described(replay: &Replay) -> String {
             grouped(replay.speed, 3).trim_end_matches('0').trim_end_matches('.')
         ),
     };
-    let requests = count(replay.recorded.requests);
-    let took = time(length.as_secs_f64() * 1e3);
-    format!("{requests} requests {of}in {file} ({from}), recorded in {took}{copies}{speed}")
+    let requests = counted(replay.recorded.requests, "request");
+    let recorded = match length.is_zero() {
+        true => "recorded at one instant".to_owned(),
+        false => format!("recorded in {}", time(length.as_secs_f64() * 1e3)),
+    };
+    format!("{requests} {of}in {file} ({from}), {recorded}{copies}{speed}")
+}
+
+/// A number of things.
+fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// The recording of a replay, what was left out of it, and what to know about it.
@@ -96,18 +108,39 @@ struct Described<'a>(&'a Replay);
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Replay of {}", described(self.0))?;
+        write_described(f, self.0)?;
         write_account(f, &self.0.recorded)
+    }
+}
+
+/// The recording, how its requests are made, and their rates.
+fn write_described(f: &mut fmt::Formatter<'_>, replay: &Replay) -> fmt::Result {
+    for line in wrapped(&format!("Replay of {}", described(replay)), WIDTH) {
+        writeln!(f, "{line}")?;
+    }
+    let seconds = replay.length().as_secs_f64();
+    let peak = format!("up to {} in the busiest second of the recording", per_second(replay.peak_rate()));
+    match seconds > 0.0 {
+        true => {
+            let mean = per_second(replay.count() as f64 / seconds);
+            sentence(f, "load", &format!("{mean} for {}, {peak}", time(seconds * 1e3)))
+        }
+        false => sentence(f, "load", "all at once"),
     }
 }
 
 /// Requests that were left out, and notes.
 fn write_account(f: &mut fmt::Formatter<'_>, recorded: &Recorded) -> fmt::Result {
     for left_out in &recorded.left_out {
-        line(f, "left out", format_args!("{} {}", left_out.count, left_out.reason))?;
+        sentence(f, "left out", &format!("{}: {}", count(left_out.count), left_out.reason))?;
     }
-    for note in &recorded.notes {
-        line(f, "note", note)?;
+    recorded.notes.iter().try_for_each(|note| sentence(f, "note", note))
+}
+
+/// Writes a sentence behind a name, on as many lines as it takes.
+fn sentence(f: &mut fmt::Formatter<'_>, mut name: &str, text: &str) -> fmt::Result {
+    for part in wrapped(text, WIDTH - NAME_WIDTH - 1) {
+        line(f, std::mem::take(&mut name), part)?;
     }
     Ok(())
 }
@@ -125,18 +158,16 @@ struct Section<'a> {
 impl Display for Section<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Workload::Replay(replay) = &self.plan.workload else { return Ok(()) };
-        writeln!(f, "\nReplay of {}", described(replay))?;
+        writeln!(f)?;
+        write_described(f, replay)?;
         if let (Some(comparison), Some(figures)) =
             (ReplayComparison::of(self.plan, self.summary), &self.summary.replay)
         {
             if comparison.same + comparison.changed > 0 {
-                line(
-                    f,
-                    "status",
-                    format_args!("as recorded {}, another {}", comparison.same, comparison.changed),
-                )?;
+                let (same, changed) = (count(comparison.same), count(comparison.changed));
+                line(f, "status", format_args!("as recorded {same}, another {changed}"))?;
                 for (what, calls) in comparison.changes_named() {
-                    line(f, "", format_args!("{what}: {calls}"))?;
+                    line(f, "", format_args!("{what}: {}", count(calls)))?;
                 }
             }
             if !figures.recorded.is_empty() {

@@ -562,6 +562,10 @@ impl Display for Finding {
                 "a generator thread was busy for {} % of the time: the generator set the pace, not the server",
                 percent(share)
             ),
+            // Nothing was answered as it should be.
+            Self::ScheduleLag { quantile, lag_ms, latency_ms: 0.0 } => {
+                write!(f, "arrivals started {} ms late ({})", fixed(lag_ms, 3), quantile_name(quantile))
+            }
             Self::ScheduleLag { quantile, lag_ms, latency_ms } => write!(
                 f,
                 "arrivals started {} ms late, out of a latency of {} ms ({})",

@@ -4,6 +4,7 @@
 //! follows on a line of its own.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use httperf_plan::{number, units};
 use strsim::damerau_levenshtein;
@@ -103,6 +104,18 @@ pub(crate) fn long<A, B>(command: &Command<A, B>, name: &[u8], candidates: &[&st
 /// Returns whether a word is the name of a command.
 pub(crate) fn is_command(word: &str) -> bool {
     COMMANDS.contains(&word)
+}
+
+/// The command line for a file with this name, as far as its ending tells.
+pub(crate) fn for_file(name: &str) -> Option<String> {
+    let ending = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match &ending[..] {
+        "toml" | "hurl" => format!("httperf run {name}"),
+        "har" => format!("httperf import har {name}"),
+        "sh" => format!("httperf import curl {name}"),
+        "log" | "trace" | "gor" | "gz" => format!("httperf replay {name} http://127.0.0.1:8080/"),
+        _ => return None,
+    })
 }
 
 /// The command that was probably meant by the first word of a command line.

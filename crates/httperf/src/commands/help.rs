@@ -8,6 +8,7 @@ use crate::command_line::examples::{self, Example};
 use crate::command_line::grammar::help::{self, HelpForm};
 use crate::command_line::grammar::{self, Command, Description, Group, Opt, Order, ParseStop};
 use crate::command_line::hints;
+use crate::commands::import;
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf help`.
@@ -60,6 +61,7 @@ fn topic(args: &HelpArgs) -> Result<Topic, ParseStop> {
         [] => return Ok(Topic::Tasks),
         [name] if name == "httperf" => "",
         [name] => name,
+        [name, kind] if name == import::COMMAND.name && import::is_kind(kind) => name,
         words => {
             let message = format!("expected the name of one command, got `{}`", words.join("`, `"));
             return Err(ParseStop::rejected(message));

@@ -35,14 +35,15 @@ impl Making {
         self.all_methods || matches!(method, "GET" | "HEAD")
     }
 
-    /// Returns the body for a request that was recorded without one.
-    pub(super) fn body_for(&self, request: &Request) -> Option<&BodyFor> {
-        self.bodies.iter().find(|body| body.is_for(&request.method, &request.uri))
+    /// Returns the number of the body for a request that was recorded without one.
+    pub(super) fn body_for(&self, request: &Request) -> Option<usize> {
+        let is_for = |body: &BodyFor| body.is_for(&request.method, &request.uri);
+        if request.body.is_none() { self.bodies.iter().position(is_for) } else { None }
     }
 
     /// A request as it is made, that many seconds after the first that is.
     pub(super) fn request(&self, recorded: Request, at: Duration) -> RecordedRequest {
-        let body_for = if recorded.body.is_none() { self.body_for(&recorded) } else { None };
+        let body_for = self.body_for(&recorded).map(|index| &self.bodies[index]);
         let is_kept = |name: &str| {
             let is_cookie = name.eq_ignore_ascii_case("cookie") && self.keeps_cookies;
             !is_cookie && !self.own_fields.iter().any(|own| own.eq_ignore_ascii_case(name))

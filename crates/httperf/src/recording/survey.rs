@@ -65,6 +65,7 @@ pub(crate) fn survey(
         began: to_rfc3339(began),
         length: counts.last_at.saturating_sub(counts.first_at.unwrap_or_default()),
         requests: counts.made,
+        busiest: counts.busiest,
         clients: counts.clients.count,
         left_out: counts.left_out(&recording.report()),
         notes: counts.notes(&recording.report(), making),
@@ -110,10 +111,16 @@ struct Counts {
     made: u64,
     first_at: Option<Duration>,
     last_at: Duration,
+    /// The second from the first request that the last is in, and the requests in it.
+    second: (u64, u64),
+    /// The most requests in such a second.
+    busiest: u64,
     clients: Distinct,
     /// Requests that are not made for their method, by method.
     unsafe_methods: Vec<LeftOut>,
     bodiless: u64,
+    /// Requests that each `--body-for` gives a body.
+    given_bodies: Vec<u64>,
     /// The last request of each client, and the pauses between their requests.
     last_of: HashMap<u64, Duration>,
     pauses: (u32, Duration),
@@ -131,11 +138,18 @@ impl Counts {
             return;
         }
         let expects_body = matches!(&request.method[..], "POST" | "PUT" | "PATCH");
-        if expects_body && request.body.is_none() && making.body_for(&request).is_none() {
-            self.bodiless += 1;
+        match making.body_for(&request) {
+            Some(given) => {
+                self.given_bodies.resize(making.bodies.len(), 0);
+                self.given_bodies[given] += 1;
+            }
+            None => self.bodiless += u64::from(expects_body && request.body.is_none()),
         }
         self.made += 1;
-        self.first_at.get_or_insert(request.at);
+        let first_at = *self.first_at.get_or_insert(request.at);
+        let second = request.at.saturating_sub(first_at).as_secs();
+        self.second = if second == self.second.0 { (second, self.second.1 + 1) } else { (second, 1) };
+        self.busiest = self.busiest.max(self.second.1);
         self.last_at = request.at;
         self.clients.add(request.client);
         if self.last_of.len() >= CLIENTS_MAX {
@@ -173,6 +187,14 @@ impl Counts {
                 "{} POST, PUT and PATCH requests are made without a body, as none was recorded (--body-for)",
                 self.bodiless
             ));
+        }
+        for (body, given) in making.bodies.iter().zip(self.given_bodies.iter().chain(std::iter::repeat(&0))) {
+            if *given == 0 {
+                notes.push(format!(
+                    "no {} request to {} lacks a body, so this --body-for has no effect",
+                    body.method, body.path
+                ));
+            }
         }
         notes
     }

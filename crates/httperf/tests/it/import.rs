@@ -129,6 +129,7 @@ fn other_recordings_become_a_folder_with_a_workload() {
     let (_, stderr) = bench.succeeds("har @shop.har -o @har");
     assert!(stderr.contains("har/shop.toml and 1 file of steps\n"), "{stderr}");
     assert!(stderr.contains("left out 1: requests to other origins"), "{stderr}");
+    assert!(stderr.ends_with("har/shop.toml --visits 1 --trace\n"), "{stderr}");
     assert_eq!(bench.names("har"), ["no-page.hurl", "shop.toml"]);
     bench.succeeds("curl @shop.sh -o @curl");
     assert_eq!(bench.names("curl"), ["shop.hurl", "shop.toml"]);
@@ -175,6 +176,7 @@ fn bad_words_and_recordings_are_refused() {
         ("har x --format common", "--format: does nothing for har"),
         ("curl x --idle 5", "--idle: does nothing for curl"),
         ("log x --all-origins", "--all-origins: does nothing for log"),
+        ("curl x --one-visit", "--one-visit: does nothing for curl"),
         ("log x --idle 0", "--idle: expected a number of seconds above 0, got `0`"),
         (
             "log x --client-by ip",

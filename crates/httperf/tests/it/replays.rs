@@ -351,7 +351,11 @@ fn requests_that_change_things_are_made_when_that_is_asked_for() {
     let outcome = run("");
     assert_eq!(outcome.exit, Exit::Code(0), "{}", stderr(&outcome));
     let text = stdout(&outcome);
-    assert!(text.contains("\nleft out        1 POST requests (--allow-unsafe makes them)\n"), "{text}");
+    assert!(text.contains("\nleft out        1: POST requests (--allow-unsafe makes them)\n"), "{text}");
+    assert!(
+        text.contains("\nleft out     1: POST requests (--allow-unsafe makes them); 1: PUT requests\n"),
+        "{text}"
+    );
     assert_eq!(columns(&calls, ["uri"]), [["/small.txt"]]);
     let outcome = run(&format!("--allow-unsafe --body-for 'POST /echo={}'", body.display()));
     assert_eq!(outcome.exit, Exit::Code(0), "{}", stderr(&outcome));
@@ -360,8 +364,11 @@ fn requests_that_change_things_are_made_when_that_is_asked_for() {
     let expected = [["/echo", "0"], ["/echo", "10"], ["/small.txt", "6"]];
     assert_eq!(rows, expected.map(|row| row.map(str::to_owned)));
     let text = stdout(&outcome);
-    let note = "note            1 POST, PUT and PATCH requests are made without a body, as none was recorded";
+    let note = "note            1 POST, PUT and PATCH requests are made without a body";
     assert!(text.contains(note), "{text}");
+    let outcome = run(&format!("--allow-unsafe --body-for 'POST /ecko={}' --dry-run", body.display()));
+    let note = "note            no POST request to /ecko lacks a body, so this";
+    assert!(stdout(&outcome).contains(note), "{outcome:?}");
 }
 
 #[test]
@@ -449,7 +456,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         (format!("@notes.txt {url}"), "@notes.txt: expected a log in the form of combined, common, caddy or alb, got `not a log`\nhint: --format takes the server's own log_format or LogFormat".into()),
         (
             format!("@post.log {url}"),
-            "@post.log: expected requests that can be made, got 1 POST requests (--allow-unsafe makes them)".into(),
+            "@post.log: expected requests that can be made, got only POST requests (--allow-unsafe makes them): 1".into(),
         ),
         (format!("@a.trace {url} --speed 0"), "--speed: expected a number from 0.001 to 1000000, got `0`".into()),
         (format!("@a.trace {url} --copies 0"), "--copies: expected a number above 0, got `0`".into()),
@@ -496,12 +503,17 @@ fn what_would_be_replayed_can_be_seen_first() {
     let outcome = replay(&format!("{} --speed 2 --dry-run", log.display()));
     assert_eq!(
         stdout(&outcome),
-        "Replay of 2 requests of 2 clients in access.log (combined), recorded in 4.00 s, at 2 times the speed\n\
-         left out        1 POST requests (--allow-unsafe makes them)\n\
+        "Replay of 2 requests of 2 clients in access.log (combined), recorded in 4.00 s,\n\
+         at 2 times the speed\n\
+         load            1.0/s for 2.00 s, up to 2.0/s in the busiest second of the\n\
+         \x20               recording\n\
+         left out        1: POST requests (--allow-unsafe makes them)\n\
          note            the log's format is combined\n\
-         note            nginx stamps the end of a request and Apache its start; the stamps are taken for the end, and \
-         nothing tells the start (--format apache takes them for the start)\n\
-         note            recorded to 1 s; the requests of a second are spread evenly within it\n\
+         note            nginx stamps the end of a request and Apache its start; the\n\
+         \x20               stamps are taken for the end, and nothing tells the start\n\
+         \x20               (--format apache takes them for the start)\n\
+         note            recorded to 1 s; the requests of a second are spread evenly\n\
+         \x20               within it\n\
          \n     due s  client  request\n     0.000       0  GET /a\n     2.000       2  HEAD /a\n"
     );
     assert_eq!((outcome.exit, stderr(&outcome)), (Exit::Code(0), String::new()));

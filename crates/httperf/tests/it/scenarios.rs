@@ -193,6 +193,7 @@ fn broken_builds_of_a_shop_are_found_by_the_checks() {
         let failed = format!("failed: buyer/{step}: {look}");
         let abandoned = format!("abandoned at buyer/{step}: ");
         assert!(run.stdout.contains(&failed) && run.stdout.contains(&abandoned), "{run}");
+        assert!(run.stdout.contains(&format!("\nfailed       buyer/{step}: {look}")), "{run}");
         let figures = shop.bench.visits("r.json");
         let buyers = &figures.total[0];
         assert!(buyers.completed == 0 && buyers.abandoned > 0, "{run}");

@@ -80,6 +80,19 @@ fn each_page_is_a_scenario_with_the_pauses_of_the_recording() {
     assert_eq!(toml["options"]["cookies"].as_bool(), Some(true));
     assert!(files[0].1.contains("# name = \"recording\""), "{}", files[0].1);
     assert_eq!(report.carried, 5);
+    assert!(report.notes[0].starts_with("each of the 3 pages is a visit of its own"), "{report}");
+
+    let (workload, report) = import(&text, Options { one_visit: true, ..Options::default() }).unwrap();
+    let toml: toml::Table = workload.written("shop")[0].content.parse().unwrap();
+    let [scenario] = &toml["scenario"].as_array().unwrap()[..] else {
+        panic!("expected one scenario, got {toml:?}")
+    };
+    assert_eq!(scenario["name"].as_str(), Some("recording"));
+    let steps = scenario["steps"].as_array().unwrap().iter();
+    let steps: Vec<_> =
+        steps.map(|step| step.get("run").or(step.get("think")).and_then(toml::Value::as_str)).collect();
+    assert_eq!(steps, ["home.hurl", "2.95s", "cart-view.hurl", "no-page.hurl"].map(Some));
+    assert!(!report.to_string().contains("--one-visit"), "{report}");
 }
 
 #[test]
@@ -107,7 +120,7 @@ fn what_cannot_be_repeated_is_left_out_by_reason() {
         ]
     );
     assert_eq!(report.carried, 1);
-    let (workload, report) = import(&text, Options { all_origins: true }).unwrap();
+    let (workload, report) = import(&text, Options { all_origins: true, ..Options::default() }).unwrap();
     assert_eq!(report.carried, 2);
     assert!(workload.files[0].written().contains("GET https://cdn.example/a.js\n"));
 }
@@ -122,7 +135,7 @@ fn what_no_workload_can_say_is_left_out_by_reason() {
         entry("", 0, "PROPFIND", "https://shop.example/a", "").replace("text/html", "a\\u0001b"),
         entry("", 0, "M-SEARCH", "https://shop.example/b", ""),
     ]);
-    let (workload, report) = import(&text, Options { all_origins: true }).unwrap();
+    let (workload, report) = import(&text, Options { all_origins: true, ..Options::default() }).unwrap();
     let hurl = workload.files[0].written();
     assert!(hurl.contains("GET https://cdn.example/\n"), "{hurl}");
     assert!(hurl.ends_with("PROPFIND {{base}}/a\nHTTP 200\n"), "{hurl}");
@@ -223,7 +236,7 @@ proptest! {
         titles in [reread::text(), reread::text()],
         all_origins: bool,
     ) {
-        check_entries(entries, &titles, Options { all_origins });
+        check_entries(entries, &titles, Options { all_origins, ..Options::default() });
     }
 }
 

@@ -59,6 +59,14 @@ const NAMED: &[Named] = &[
     },
     Named {
         names: &[],
+        shown: "nginx combined with $http_x_forwarded_for and $request_time",
+        definition: Definition::Nginx(
+            "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \
+             \"$http_user_agent\" \"$http_x_forwarded_for\" $request_time",
+        ),
+    },
+    Named {
+        names: &[],
         shown: "nginx combined with $request_time",
         definition: Definition::Nginx(
             "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \

@@ -27,13 +27,22 @@ pub(super) struct View<'a> {
     end: usize,
 }
 
+/// Number of syntax errors beyond which a file is not in TOML, and only the first are shown.
+const ERRORS_MAX: usize = 5;
+
 /// Parses a document. Syntax errors become problems.
 pub(super) fn parse<'a>(source: &'a Arc<Source>, problems: &mut Problems) -> Option<Spanned<DeTable<'a>>> {
     let (document, errors) = DeTable::parse_recoverable(&source.text);
-    for error in &errors {
+    let shown = if errors.len() > ERRORS_MAX { ERRORS_MAX - 2 } else { errors.len() };
+    for (index, error) in errors.iter().take(shown).enumerate() {
         let end = source.text.len();
         let at = error.span().unwrap_or(end..end);
-        problems.push(FileProblem::new(source, at, error.message().trim_end()));
+        let problem = FileProblem::new(source, at, error.message().trim_end());
+        let hidden = errors.len() - shown;
+        problems.push(match index + 1 == shown && hidden > 0 {
+            true => problem.with_hint(format!("{hidden} more of these; a workload file is in TOML")),
+            false => problem,
+        });
     }
     errors.is_empty().then_some(document)
 }

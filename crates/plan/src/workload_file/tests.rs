@@ -116,6 +116,15 @@ fn good_files_are_read_into_scenarios() {
 }
 
 #[test]
+fn a_file_that_is_no_toml_is_refused_with_its_first_lines() {
+    let problems = small(&"127.0.0.1 - - [22/Nov/2026:05:09:07 +0000] \"GET /\" 200\n".repeat(40), "");
+    let problems = problems.expect_err("it is a log");
+    let text = shown(&problems);
+    assert!((2..=5).contains(&problems.len()), "{text}");
+    assert!(text.ends_with(" more of these; a workload file is in TOML\n"), "{text}");
+}
+
+#[test]
 fn bad_files_are_refused_with_all_that_is_wrong() {
     let mut text = String::new();
     for case in BAD.split("##### ").skip(1) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_plan::{Arrivals, Phases, Plan, Timeouts, UNLIMITED};
 use httperf_report::html::page;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, answer, csv_header, csv_row};
+use httperf_report::{Colours, ScenarioRow, answer, csv_header, csv_row};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, connections, reply, run};
 
 use crate::documents;
@@ -80,6 +80,7 @@ fn the_answer_fits_on_a_screen() {
         documents::sessions_over_tls(),
         documents::over_http2(),
         documents::one_call(),
+        documents::visits(),
         overloaded(Some(Duration::from_secs(2)), 10),
         silent(),
     ];
@@ -93,6 +94,28 @@ fn the_answer_fits_on_a_screen() {
         assert_ne!(coloured, text);
         assert_eq!(without_colours(&coloured), text);
     }
+}
+
+#[test]
+fn visits_are_told_by_their_end_with_what_failed_most() {
+    let document = documents::visits();
+    let figures = document.figures.visits.as_ref().expect("it has visits");
+    let sum = |part: fn(&ScenarioRow) -> u64| figures.total.iter().map(part).sum::<u64>();
+    let text = text(&document);
+    let line = |name: &str| {
+        let at = text.find(name).unwrap_or_else(|| panic!("no `{name}` in {text}"));
+        let lines: Vec<&str> = text[at..].trim_start().lines().take(3).map(str::trim_start).collect();
+        lines.join(" ")
+    };
+    let visits = line("\nvisits       ");
+    let completed = format!("{} completed in ", sum(|row| row.completed));
+    assert!(visits.contains(&completed) && sum(|row| row.abandoned) > 0, "{visits}");
+    assert!(visits.contains(&format!("; {} abandoned", sum(|row| row.abandoned))), "{visits}");
+    let failures = figures.total.iter().flat_map(|row| row.steps.iter().flat_map(|step| &step.failures));
+    let most = failures.clone().max_by_key(|failed| failed.replies).expect("some failed");
+    let failed = line("\nfailed       ");
+    assert!(failed.contains(&format!("{} of ", most.replies)), "{failed}");
+    assert!(failed.contains(&format!("; {} more, above", failures.count() - 1)), "{text}");
 }
 
 /// Removes escape sequences.

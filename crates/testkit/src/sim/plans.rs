@@ -210,6 +210,7 @@ pub fn replay(requests: u64, clients: u64, connections: u32) -> Plan {
         length: Duration::ZERO,
         requests,
         clients,
+        busiest: 1,
         left_out: Vec::new(),
         notes: Vec::new(),
     };

@@ -1,5 +1,7 @@
 //! Words that are neither options nor targets.
 
+use std::path::Path;
+
 use super::Args;
 use super::url::{TypedUrl, is_host_name};
 use crate::command_line::grammar::{ParseStop, Tier, ValueForm, Word};
@@ -81,7 +83,9 @@ pub(crate) fn unknown_word(word: &[u8]) -> ParseStop {
         let text = std::str::from_utf8(word).ok().filter(|text| is_host_name(text))?;
         Some(format!("did you mean http://{text}/?"))
     };
-    ParseStop::rejected(message).with_hint(meant(word).or_else(server))
+    let file =
+        || std::str::from_utf8(word).ok().filter(|name| Path::new(name).is_file()).and_then(hints::for_file);
+    ParseStop::rejected(message).with_hint(meant(word).or_else(file).or_else(server))
 }
 
 /// The hint about a word that is a command, of this program or of another tool.
@@ -109,6 +113,7 @@ mod tests {
     #[test]
     fn a_stray_word_is_refused_unless_an_option_names_the_server() {
         check(&["example.com"], "did you mean http://example.com/?");
+        check(&["Cargo.toml"], "httperf run Cargo.toml");
         check(&["--rate=5", "12"], "");
         check(&["attack"], "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s");
         check(&["--rate=5", "sweep"], "a command comes first: httperf sweep ...");

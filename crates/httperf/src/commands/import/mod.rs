@@ -17,7 +17,7 @@ use httperf_import::log::Format;
 use httperf_import::workload::Workload;
 use httperf_import::{Error, Report, curl, goreplay, gzip, har, log, openapi};
 
-use self::output::{Failure, Output};
+use self::output::{Failure, Imported, Output};
 use crate::command_line::args::{STDOUT, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::commands::recordings;
@@ -65,6 +65,14 @@ const RECORDING: &[Opt<ImportArgs>] = &[
             Ok(())
         },
     ),
+    Opt::flag("one-visit", "makes one scenario of all pages of a HAR, and not one of each")
+        .details(&[
+            "For pages that need what an earlier one has set, such as a login: a visit begins without cookies.",
+        ])
+        .apply(|args, _| {
+            args.one_visit = true;
+            Ok(())
+        }),
 ];
 
 const OUTPUT: &[Opt<ImportArgs>] = &[
@@ -96,6 +104,7 @@ pub struct ImportArgs {
     by: Option<By>,
     idle: Option<Duration>,
     all_origins: bool,
+    one_visit: bool,
     output: Option<OsString>,
     force: bool,
 }
@@ -118,6 +127,11 @@ const KINDS: [(&str, Kind); 5] = [
     ("goreplay", Kind::GoReplay),
 ];
 
+/// Returns whether a word is the name of a kind of recording.
+pub(super) fn is_kind(word: &str) -> bool {
+    KINDS.iter().any(|(name, _)| *name == word)
+}
+
 /// Runs `httperf import` with these words behind it. `program` is the program itself.
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
@@ -129,8 +143,11 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         Err(stop) => return program.stop(&COMMAND.describe(), &stop),
     };
     match import(&program, &args, kind, &file) {
-        Ok(report) => {
+        Ok(Imported { report, next }) => {
             program.say_bare(report.to_string().trim_end());
+            if let Some(next) = next {
+                program.say_bare(format_args!("next: {next}"));
+            }
             ExitCode::SUCCESS
         }
         Err(Failure::Recording(error)) => {
@@ -164,6 +181,7 @@ impl ImportArgs {
             ("--client-by", self.by.is_some(), makes_trace),
             ("--idle", self.idle.is_some(), makes_trace),
             ("--all-origins", self.all_origins, kind == Kind::Har),
+            ("--one-visit", self.one_visit, kind == Kind::Har),
         ] {
             if is_given && !fits {
                 return Err(ParseStop::rejected(format!("{option}: does nothing for {name}")));
@@ -173,7 +191,7 @@ impl ImportArgs {
     }
 }
 
-fn import(program: &Program, args: &ImportArgs, kind: Kind, file: &OsStr) -> Result<Report, Failure> {
+fn import(program: &Program, args: &ImportArgs, kind: Kind, file: &OsStr) -> Result<Imported, Failure> {
     let output = Output { program, name: args.output.as_deref(), force: args.force, stem: stem(file) };
     let (by, idle) = (args.by.unwrap_or_default(), args.idle.unwrap_or(IDLE));
     match kind {
@@ -185,17 +203,18 @@ fn import(program: &Program, args: &ImportArgs, kind: Kind, file: &OsStr) -> Res
             output.trace(|out| goreplay::to_trace(open(file)?, goreplay::Options { by, idle }, out))
         }
         Kind::Har => {
-            workload(&output, har::read(open(file)?, har::Options { all_origins: args.all_origins }))
+            let options = har::Options { all_origins: args.all_origins, one_visit: args.one_visit };
+            workload(&output, har::read(open(file)?, options))
         }
         Kind::Curl => workload(&output, curl::read(open(file)?, &output.stem)),
         Kind::OpenApi => workload(&output, openapi::read(open(file)?, &output.stem)),
     }
 }
 
-fn workload(output: &Output<'_>, read: Result<(Workload, Report), Error>) -> Result<Report, Failure> {
+fn workload(output: &Output<'_>, read: Result<(Workload, Report), Error>) -> Result<Imported, Failure> {
     let (workload, report) = read?;
-    output.workload(&workload)?;
-    Ok(report)
+    let next = output.workload(&workload)?;
+    Ok(Imported { report, next })
 }
 
 /// Opens a file, or standard input for `-`. What is compressed by gzip is decompressed.

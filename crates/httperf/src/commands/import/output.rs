@@ -31,6 +31,14 @@ impl From<Error> for Failure {
     }
 }
 
+/// What was made.
+#[derive(Debug)]
+pub(super) struct Imported {
+    pub(super) report: Report,
+    /// The command line to type next, if files were written.
+    pub(super) next: Option<String>,
+}
+
 /// The place of what is made.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
@@ -48,9 +56,9 @@ impl Output<'_> {
     pub(super) fn trace(
         &self,
         write: impl FnOnce(&mut dyn Write) -> Result<Report, Error>,
-    ) -> Result<Report, Failure> {
+    ) -> Result<Imported, Failure> {
         if self.name.is_some_and(|name| name == STDOUT) {
-            return self.trace_to_stdout(write);
+            return self.trace_to_stdout(write).map(|report| Imported { report, next: None });
         }
         let path = self.name.map_or_else(|| PathBuf::from(format!("{}.trace", self.stem)), PathBuf::from);
         self.refuse_existing(&path)?;
@@ -58,7 +66,8 @@ impl Output<'_> {
         if fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
             // Nothing can take the place of a pipe or a device.
             let file = OpenOptions::new().write(true).open(&path).map_err(failed)?;
-            return write(&mut BufWriter::new(file)).map_err(|error| of_output(&path, error));
+            let report = write(&mut BufWriter::new(file)).map_err(|error| of_output(&path, error))?;
+            return Ok(Imported { report, next: None });
         }
         let temporary = Temporary::beside(&path).map_err(failed)?;
         let mut out = BufWriter::new(&temporary.file);
@@ -66,7 +75,8 @@ impl Output<'_> {
         drop(out);
         temporary.replace(&path).map_err(failed)?;
         self.program.say_bare(format_args!("wrote {}", path.display()));
-        Ok(report)
+        let next = Some(format!("httperf replay {} http://HOST:PORT/ --dry-run", path.display()));
+        Ok(Imported { report, next })
     }
 
     fn trace_to_stdout(
@@ -85,8 +95,8 @@ impl Output<'_> {
         Ok(result?)
     }
 
-    /// Writes the files of a workload, all of them or none.
-    pub(super) fn workload(&self, workload: &Workload) -> Result<(), Failure> {
+    /// Writes the files of a workload, all of them or none. Returns the command line to type next.
+    pub(super) fn workload(&self, workload: &Workload) -> Result<Option<String>, Failure> {
         if self.name.is_some_and(|name| name == STDOUT) {
             let [file] = &workload.files[..] else {
                 let count = workload.files.len();
@@ -94,7 +104,7 @@ impl Output<'_> {
                     "--output: expected a folder for a workload with {count} files of steps, got `-`"
                 )));
             };
-            return self.program.print(file.written().as_bytes()).map_err(Failure::Stdout);
+            return self.program.print(file.written().as_bytes()).map(|()| None).map_err(Failure::Stdout);
         }
         let folder = self.name.map_or_else(|| PathBuf::from(&self.stem), PathBuf::from);
         let files = workload.written(&self.stem);
@@ -118,7 +128,7 @@ impl Output<'_> {
         let count = workload.files.len();
         let files = if count == 1 { "file" } else { "files" };
         self.program.say_bare(format_args!("wrote {} and {count} {files} of steps", toml.display()));
-        Ok(())
+        Ok(Some(format!("httperf run {} --visits 1 --trace", toml.display())))
     }
 
     fn refuse_existing(&self, path: &Path) -> Result<(), Failure> {

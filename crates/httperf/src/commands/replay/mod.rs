@@ -166,8 +166,9 @@ fn content_type(file: &Path) -> &'static str {
 /// The reason for which nothing of a recording can be made.
 fn nothing_to_make(recorded: &Recorded) -> String {
     let left_out: Vec<String> =
-        recorded.left_out.iter().map(|left_out| format!("{} {}", left_out.count, left_out.reason)).collect();
-    let left_out = if left_out.is_empty() { "no requests".to_owned() } else { left_out.join(", ") };
+        recorded.left_out.iter().map(|left_out| format!("{}: {}", left_out.reason, left_out.count)).collect();
+    let left_out =
+        if left_out.is_empty() { "none".to_owned() } else { format!("only {}", left_out.join(", ")) };
     format!("{}: expected requests that can be made, got {left_out}", recorded.path.display())
 }
 

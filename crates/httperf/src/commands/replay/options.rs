@@ -11,8 +11,8 @@ use httperf_import::clients::By;
 use crate::command_line::args::{Args, STDOUT};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
-use crate::command_line::table;
 use crate::command_line::values::{positive, seconds};
+use crate::command_line::{hints, table};
 use crate::commands::recordings;
 
 /// The command line of `httperf replay`.
@@ -244,7 +244,13 @@ impl ReplayArgs {
                 "expected a file, as it is read twice, got `-`".to_owned(),
                 "`httperf import log -` makes a trace of standard input".to_owned(),
             ),
-            () => return Ok(()),
+            () => {
+                let Some(other) = hints::for_file(&name).filter(|line| !line.starts_with("httperf replay"))
+                else {
+                    return Ok(());
+                };
+                (format!("expected a log or a trace, got `{name}`"), other)
+            }
         };
         Err(ParseStop::rejected(message).with_hint(Some(hint)))
     }

@@ -9,7 +9,7 @@ use httperf_plan::workload_file::{FileOption, FileProblem, Given, OptionsFile, W
 use crate::command_line::args::Args;
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, ValueForm};
-use crate::command_line::hints::nearest;
+use crate::command_line::hints::{self, nearest};
 use crate::command_line::table;
 use crate::command_line::values::{StdoutMeans, file};
 
@@ -219,16 +219,11 @@ fn check_kind(file: &Path) -> Result<(), ParseStop> {
         let hint = format!("a run of one URL needs no command: httperf {name} --rate 100 --duration 10s");
         return Err(ParseStop::rejected(message).with_hint(Some(hint)));
     }
-    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let recording = match extension {
-        "har" => Some(format!("httperf import har {name}")),
-        "sh" => Some(format!("httperf import curl {name}")),
-        "log" | "trace" | "gor" | "gz" => Some(format!("httperf replay {name} http://127.0.0.1:8080/")),
-        _ => None,
-    };
-    if recording.is_some() {
-        return Err(ParseStop::rejected(message).with_hint(recording));
+    let other = hints::for_file(&name).filter(|line| !line.starts_with("httperf run"));
+    if other.is_some() {
+        return Err(ParseStop::rejected(message).with_hint(other));
     }
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     if !FOREIGN.contains(&extension) {
         return Ok(());
     }
