@@ -1,12 +1,14 @@
 //! Header blocks of replies, handed out whole.
 
+use std::rc::Rc;
+
 use crate::content::Coding;
 use crate::http1;
 
-/// The header block of a reply in HTTP/1's form: the bytes from the status line to the empty line.
+/// The header block of a reply in HTTP/1's form: the bytes from the status line to the empty line. A copy shares them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderBlock {
-    bytes: Vec<u8>,
+    bytes: Rc<[u8]>,
     marks: Marks,
 }
 
@@ -23,15 +25,14 @@ const CONTENT_ENCODING: &[u8] = b"content-encoding";
 impl HeaderBlock {
     /// Makes a header block of its bytes.
     #[must_use]
-    pub fn new(bytes: Vec<u8>) -> Self {
-        let marks = Marks::of(&bytes);
-        Self { bytes, marks }
+    pub fn new(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.into(), marks: Marks::of(bytes) }
     }
 
     /// Makes a header block of bytes that were read before.
-    pub(crate) fn marked(bytes: Vec<u8>, marks: Marks) -> Self {
-        debug_assert_eq!(marks, Marks::of(&bytes), "{}", String::from_utf8_lossy(&bytes));
-        Self { bytes, marks }
+    pub(crate) fn marked(bytes: &[u8], marks: Marks) -> Self {
+        debug_assert_eq!(marks, Marks::of(bytes), "{}", String::from_utf8_lossy(bytes));
+        Self { bytes: bytes.into(), marks }
     }
 
     /// Returns the bytes.
@@ -42,8 +43,8 @@ impl HeaderBlock {
 
     /// Returns the values of `Set-Cookie`.
     pub fn cookies(&self) -> impl Iterator<Item = &[u8]> {
-        let bytes = if self.marks.sets_cookies { &self.bytes[..] } else { b"" };
-        http1::values(bytes, SET_COOKIE)
+        let values = self.marks.sets_cookies.then(|| http1::values(&self.bytes, SET_COOKIE));
+        values.into_iter().flatten()
     }
 
     /// Returns the coding of the body; `None` if it is unknown, or if there are several.
@@ -79,7 +80,7 @@ mod tests {
             ("Content-Encoding: gzip\r\n", &[], Some(Coding::Gzip)),
             ("content-encoding: x\r\nSet-Cookie2: c\r\n", &[], None),
         ] {
-            let block = HeaderBlock::new(format!("HTTP/1.1 200 OK\r\n{fields}\r\n").into_bytes());
+            let block = HeaderBlock::new(format!("HTTP/1.1 200 OK\r\n{fields}\r\n").as_bytes());
             let found: Vec<&[u8]> = block.cookies().collect();
             assert_eq!(found, cookies.iter().map(|cookie| cookie.as_bytes()).collect::<Vec<_>>(), "{fields}");
             assert_eq!(block.coding(), coding, "{fields}");

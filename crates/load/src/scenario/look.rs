@@ -170,9 +170,9 @@ impl<'p> Look<'p> {
             let Ok(Some(found)) = capture.place.find(seen, &mut filling, scratch) else {
                 return Judgement { failed_capture: Some(index), ..Judgement::default() };
             };
-            let value = found.into_value();
+            let value = found.into_value_in(&mut scratch.text);
             if let Some(variable) = values.get_mut(capture.slot) {
-                *variable = Some(value);
+                scratch.keep(variable.replace(value));
             }
         }
         let mut judgement = Judgement::default();

@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+use compact_str::CompactString;
+use httperf_plan::scenario::Value;
+
 use super::json::{Path, Span};
 use super::pattern::Pattern;
 use super::text::{Filling, Text};
@@ -10,6 +13,9 @@ use super::value::Mismatch;
 /// The maximum number of filled-in patterns, and of filled-in paths, that are kept compiled.
 const COMPILED_MAX: usize = 64;
 
+/// The size above which the memory of a replaced value is freed: most values are far smaller.
+const TEXT_MAX: usize = 256;
+
 /// Memory that judgements reuse.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -17,6 +23,8 @@ pub struct Scratch {
     pub(super) patterns: Compiled<Pattern>,
     pub(super) paths: Compiled<Path>,
     buffer: Vec<u8>,
+    /// The memory of a value that another has replaced: captures that are too long to be kept in place use it in turn.
+    pub(super) text: CompactString,
 }
 
 /// The compiled forms of filled-in texts. Most visits fill in the same few.
@@ -26,6 +34,16 @@ pub(super) struct Compiled<T> {
 }
 
 impl Scratch {
+    /// Keeps the memory of a value that was replaced.
+    pub(super) fn keep(&mut self, replaced: Option<Value>) {
+        if let Some(Value::Text(text)) = replaced
+            && text.is_heap_allocated()
+            && text.capacity() <= TEXT_MAX
+        {
+            self.text = text;
+        }
+    }
+
     /// Fills in a text and hands it out.
     pub(super) fn fill<T>(
         &mut self,

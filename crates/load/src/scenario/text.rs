@@ -22,6 +22,8 @@ const DEPTH_MAX: usize = 16;
 #[derive(Debug)]
 pub struct Text<'p> {
     segments: Box<[Segment<'p>]>,
+    /// All of it, if there is nothing to fill in and it is UTF-8.
+    literal: Option<&'p str>,
 }
 
 /// The sources of what a text fills in.
@@ -65,7 +67,10 @@ impl<'p> Text<'p> {
             });
         }
         let compile = |part| Segment::new(part, depth + 1);
-        Ok(Self { segments: source.parts.iter().map(compile).collect::<Result<_, _>>()? })
+        let mut text =
+            Self { segments: source.parts.iter().map(compile).collect::<Result<_, _>>()?, literal: None };
+        text.literal = text.as_literal().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        Ok(text)
     }
 
     /// Returns the bytes if there is nothing to fill in.
@@ -80,7 +85,7 @@ impl<'p> Text<'p> {
 
     /// Returns the text if there is nothing to fill in and it is UTF-8.
     pub(super) fn as_literal_text(&self) -> Option<&'p str> {
-        self.as_literal().and_then(|bytes| std::str::from_utf8(bytes).ok())
+        self.literal
     }
 
     /// Appends the text to `out`, filled in. After a failure, a part of it may have been appended.
@@ -101,7 +106,9 @@ impl<'p> Segment<'p> {
             TextPart::Date => Self::Date,
             TextPart::Encoded { coding, text } => match Text::nested(text, depth)? {
                 // Hexadecimal digits and hyphens are the same in these codings.
-                Text { segments } if *coding != Coding::Base64 && matches!(segments[..], [Self::Uuid]) => {
+                Text { segments, .. }
+                    if *coding != Coding::Base64 && matches!(segments[..], [Self::Uuid]) =>
+                {
                     Self::Uuid
                 }
                 text => Self::Encoded { coding: *coding, text },
@@ -185,13 +192,16 @@ fn write_integer(number: i64, out: &mut Vec<u8>) {
 }
 
 fn write_uuid(uuid: u128, out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    /// Places of the pairs of digits, between the hyphens.
-    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let mut digits = [0; 32];
+    for (byte, pair) in uuid.to_be_bytes().into_iter().zip(digits.as_chunks_mut().0) {
+        *pair = [byte >> 4, byte & 0xF];
+    }
+    for digit in &mut digits {
+        *digit += if *digit < 10 { b'0' } else { b'a' - 10 };
+    }
     let mut text = [b'-'; 36];
-    for (byte, place) in uuid.to_be_bytes().into_iter().zip(PLACES) {
-        text[place] = DIGITS[usize::from(byte >> 4)];
-        text[place + 1] = DIGITS[usize::from(byte & 0xF)];
+    for (place, range) in [(0, 0..8), (9, 8..12), (14, 12..16), (19, 16..20), (24, 20..32)] {
+        text[place..place + range.len()].copy_from_slice(&digits[range]);
     }
     out.extend_from_slice(&text);
 }

@@ -63,6 +63,19 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Makes a value that borrows nothing. Text that a value cannot hold in place takes the memory of `spare`.
+    pub(super) fn into_value_in(self, spare: &mut CompactString) -> Value {
+        match self {
+            Self::Text(text) if text.len() <= spare.capacity() && spare.is_heap_allocated() => {
+                let mut owned = std::mem::take(spare);
+                owned.clear();
+                owned.push_str(text);
+                Value::Text(owned)
+            }
+            found => found.into_value(),
+        }
+    }
+
     pub(super) fn into_value(self) -> Value {
         match self {
             Self::Text(text) => Value::Text(CompactString::new(text)),
@@ -156,6 +169,17 @@ mod tests {
         assert_eq!(order(9_007_199_254_740_993, 9_007_199_254_740_992.0), Some(Ordering::Greater));
         assert_eq!(order(0, f64::INFINITY), Some(Ordering::Less));
         assert_eq!(order(0, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_text_in_the_memory_of_another_is_the_same() {
+        let long = CompactString::from("a value that is too long to be kept in place");
+        for text in ["", "short", "another that is long enough for it", &"x".repeat(200)] {
+            for mut spare in [CompactString::default(), CompactString::from("b"), long.clone()] {
+                let value = Found::Text(text).into_value_in(&mut spare);
+                assert_eq!(value, Value::Text(text.into()));
+            }
+        }
     }
 
     #[test]

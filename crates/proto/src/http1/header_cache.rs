@@ -1,6 +1,7 @@
 //! A cache of header blocks.
 
 use super::head::Head;
+use crate::HeaderBlock;
 
 /// The size beyond which a block is not cached.
 const BLOCK_SIZE: usize = 4096;
@@ -13,6 +14,8 @@ const BLOCK_SIZE: usize = 4096;
 pub struct HeaderCache {
     block: Vec<u8>,
     head: Option<Head>,
+    /// The block in the form in which it is handed out, once it was.
+    shared: Option<HeaderBlock>,
 }
 
 impl HeaderCache {
@@ -22,9 +25,15 @@ impl HeaderCache {
         input.starts_with(&self.block).then_some((&self.block, head))
     }
 
+    /// Returns the cached block to hand out. Replies that repeat it share its bytes.
+    pub(super) fn block(&mut self) -> Option<HeaderBlock> {
+        let head = self.head.as_ref()?;
+        Some(self.shared.get_or_insert_with(|| HeaderBlock::marked(&self.block, head.marks)).clone())
+    }
+
     /// Caches a complete header block of a final reply.
     pub(super) fn keep(&mut self, block: &[u8], head: Head) {
-        self.head = None;
+        (self.head, self.shared) = (None, None);
         if block.len() <= BLOCK_SIZE && head.is_plain() {
             self.block.clear();
             self.block.extend_from_slice(block);

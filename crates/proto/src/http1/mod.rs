@@ -512,7 +512,7 @@ impl Engine {
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
             let body = head.body(front.request.forbids_reply_content())?;
             if self.options.header_blocks {
-                self.pending_events.head = Some(HeaderBlock::marked(block.to_vec(), head.marks));
+                self.pending_events.head = Some(HeaderBlock::marked(block, head.marks));
             }
             self.state = State::Body { body, size, reuse: head.reuse };
             header_cache.keep(block, head);
@@ -525,7 +525,7 @@ impl Engine {
     fn read_known_head(
         &mut self,
         input: &mut &[u8],
-        header_cache: &HeaderCache,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'static>>, ProtocolError> {
         if !self.partial.is_empty() || !matches!(self.state, State::Head { started: false, .. }) {
             return Ok(None);
@@ -537,9 +537,9 @@ impl Engine {
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         self.state =
             State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
-        let is_wanted = self.options.header_blocks;
-        self.pending_events.head = is_wanted.then(|| HeaderBlock::marked(block.to_vec(), head.marks));
-        Ok(Some(Event::ReplyStarted { call: front.call, status: head.status }))
+        let event = Event::ReplyStarted { call: front.call, status: head.status };
+        self.pending_events.head = if self.options.header_blocks { header_cache.block() } else { None };
+        Ok(Some(event))
     }
 
     fn finish_reply(&mut self) -> Event<'static> {

@@ -231,7 +231,7 @@ impl Connection {
         let call = stream.call;
         self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
         if let Some(head) = self.header_decoder.take_text() {
-            self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(head) });
+            self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }

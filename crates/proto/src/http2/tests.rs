@@ -157,7 +157,7 @@ fn started(call: u64, status: u16) -> Event<'static> {
 }
 
 fn head(call: u64, text: &str) -> Event<'static> {
-    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes().to_vec()) }
+    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes()) }
 }
 
 fn body(call: u64, data: &[u8]) -> Event<'static> {

@@ -147,7 +147,7 @@ mod tests {
 
     fn found(plan: &Plan, header: &str, body: &[u8]) -> Finding {
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
-        let mut inspection = Inspection::new(&HeaderBlock::new(head.as_bytes().to_vec()), plan);
+        let mut inspection = Inspection::new(&HeaderBlock::new(head.as_bytes()), plan);
         body.chunks(5).for_each(|bytes| inspection.push(bytes));
         judge(plan, 200, Some(inspection))
     }

@@ -8,7 +8,7 @@ use httperf_proto::content::{Coding, Decoder};
 /// The parts of a reply that its step looks at.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct Kept {
-    head: Vec<u8>,
+    head: Option<HeaderBlock>,
     body: Body,
     /// The decompressor of a compressed body, which has the body once a byte of it arrived.
     decoder: Option<Decoder<Body>>,
@@ -42,8 +42,7 @@ const REUSED_SIZE_MAX: usize = 256 * 1024;
 impl Kept {
     /// Begins with the header block of a reply. Its body may have `size_max` bytes.
     pub(super) fn start(&mut self, head: &HeaderBlock, wants_body: bool, size_max: usize) {
-        self.head.clear();
-        self.head.extend_from_slice(head.as_bytes());
+        self.head = Some(head.clone());
         self.body.bytes.clear();
         self.body.size_max = size_max;
         self.state = if wants_body { State::Awaited(head.coding()) } else { State::Unwanted };
@@ -93,7 +92,7 @@ impl Kept {
     }
 
     pub(in crate::worker) fn head(&self) -> &[u8] {
-        &self.head
+        self.head.as_ref().map_or(b"", HeaderBlock::as_bytes)
     }
 
     /// Returns the body without content codings; empty if it is unreadable.
@@ -106,8 +105,9 @@ impl Kept {
         self.state == State::Unreadable
     }
 
-    /// Frees a buffer that grew too large to be kept for other replies.
+    /// Frees what other replies have no use for: the header block, and a buffer that grew too large to be kept.
     pub(super) fn trim(&mut self) {
+        self.head = None;
         if self.body.bytes.capacity() > REUSED_SIZE_MAX {
             self.body.bytes = Vec::new();
         }
@@ -137,7 +137,7 @@ mod tests {
         b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2\x41\x24\x35\x03\x00\x00\x00";
 
     fn block(head: &str) -> HeaderBlock {
-        HeaderBlock::new(head.as_bytes().to_vec())
+        HeaderBlock::new(head.as_bytes())
     }
 
     #[track_caller]

@@ -177,7 +177,7 @@ pub(crate) fn started(call: u64, status: u16) -> Event<'static> {
 }
 
 pub(crate) fn head(call: u64, text: &str) -> Event<'static> {
-    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes().to_vec()) }
+    Event::ReplyHead { call: CallId(call), head: HeaderBlock::new(text.as_bytes()) }
 }
 
 pub(crate) fn body(call: u64, data: &[u8]) -> Event<'static> {
