@@ -22,7 +22,7 @@ use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use httperf_plan::{Plan, Shard};
+use httperf_plan::{Plan, Shard, Shards};
 use httperf_stats::{Instant, Summary};
 use thiserror::Error;
 
@@ -44,6 +44,9 @@ pub enum Error {
     /// Waiting for events failed.
     #[error("cannot wait for events")]
     Wait(#[source] io::Error),
+    /// The processes that carry out the run together have not agreed on a start.
+    #[error("the run was not started")]
+    NotStarted,
 }
 
 /// Carries out a plan over real sockets and returns the merged measurements of all workers.
@@ -62,7 +65,7 @@ pub fn run(
     observers: &mut [&mut (dyn Observer + Send)],
     stop: &StopRequest,
 ) -> Result<Summary, Error> {
-    run_recorded(plan, None, observers, stop)
+    run_part(Part::whole(plan, None), observers, stop)
 }
 
 /// A recording whose requests a replay makes.
@@ -74,38 +77,79 @@ pub trait Recording: Sync {
     fn requests(&self, shard: Shard) -> io::Result<RecordedRequests>;
 }
 
-/// Carries out a plan as [`run`] does, with the recording that its workload replays, if it is a replay.
+/// The agreement on the start of a run, for which several processes may wait for each other.
+pub trait Agreement: Sync {
+    /// Returns the start of the run, on the clock of [`monotonic_now`]. Is asked when all workers of this process are
+    /// ready, and may wait, but not beyond a request to stop. `None` if the run is not to start.
+    fn start(&self, stop: &StopRequest) -> Option<Instant>;
+}
+
+/// The part of a run that this process carries out.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    /// The plan of the whole run.
+    pub plan: &'a Plan,
+    /// The recording that its workload replays, if it is a replay.
+    pub recording: Option<&'a dyn Recording>,
+    /// The shards of this process; `None` for all.
+    pub shards: Option<Shards>,
+    /// The first of the processors to which its threads are pinned, counted among those that it may use. Processes on
+    /// one machine need different ones.
+    pub first_processor: u32,
+    /// The agreement with the processes that carry out the other parts; `None` if there are none.
+    pub agreement: Option<&'a dyn Agreement>,
+}
+
+impl std::fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Part").field("shards", &self.shards).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Part<'a> {
+    /// A run that this process carries out alone.
+    #[must_use]
+    pub fn whole(plan: &'a Plan, recording: Option<&'a dyn Recording>) -> Self {
+        Self { plan, recording, shards: None, first_processor: 0, agreement: None }
+    }
+
+    fn shards(&self) -> Shards {
+        self.shards.unwrap_or_else(|| Shards::all(self.plan.workers()))
+    }
+}
+
+/// Carries out a part of a run as [`run`] does a whole one.
 ///
 /// # Errors
-/// As [`run`], and if the recording cannot be opened.
+/// As [`run`], if the recording cannot be opened, and if the processes did not agree on a start.
 ///
 /// # Panics
-/// As [`run`].
-pub fn run_recorded(
-    plan: &Plan,
-    recording: Option<&dyn Recording>,
+/// As [`run`], and if there is another number of observers than of shards.
+pub fn run_part(
+    part: Part<'_>,
     observers: &mut [&mut (dyn Observer + Send)],
     stop: &StopRequest,
 ) -> Result<Summary, Error> {
-    let work = Work { plan, recording, stop };
-    let count = u32::try_from(observers.len()).expect("there are fewer threads than that");
+    let work = Work { part, stop };
+    let shards = part.shards();
+    assert_eq!(observers.len(), shards.count().get() as usize, "somebody has to do the work");
     if let [observer] = observers
-        && plan.threads.is_none()
+        && part.plan.threads.is_none()
+        && part.agreement.is_none()
     {
         let mut worker = work.worker(Shard::WHOLE, *observer)?;
         worker.prepare().map_err(Error::Wait)?;
         return worker.run().map_err(Error::Wait);
     }
-    assert!(count > 0, "somebody has to do the work");
     let starting = Starting::new(observers.len());
-    let shards: Vec<Result<Summary, Error>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..count)
+    let outcomes: Vec<Result<Summary, Error>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..shards.count().get())
             .zip(observers)
             .map(|(index, observer)| {
-                let (shard, starting) = (Shard { index, count }, &starting);
+                let starting = &starting;
                 let thread = std::thread::Builder::new()
                     .name(format!("worker {index}"))
-                    .spawn_scoped(scope, move || work.run_shard(shard, *observer, starting));
+                    .spawn_scoped(scope, move || work.run_shard(index, *observer, starting));
                 if thread.is_err() {
                     starting.give_up(stop);
                 }
@@ -120,15 +164,24 @@ pub fn run_recorded(
             })
             .collect()
     });
-    let mut whole = Summary::default();
-    for (index, shard) in shards.into_iter().enumerate() {
-        let shard = shard?;
-        match index {
-            0 => whole = shard,
-            _ => whole.merge_worker(&shard, plan.recording.slowest as usize),
+    let mut whole: Option<Summary> = None;
+    for outcome in outcomes {
+        let shard = outcome?;
+        match &mut whole {
+            None => whole = Some(shard),
+            Some(whole) => whole.merge_worker(&shard, part.plan.recording.slowest as usize),
         }
     }
-    Ok(whole)
+    match whole {
+        Some(whole) if starting.has_started() => Ok(whole),
+        _ => Err(Error::NotStarted),
+    }
+}
+
+/// Returns the time on the clock of the loop, `CLOCK_MONOTONIC` (clock_gettime(2)).
+#[must_use]
+pub fn monotonic_now() -> Instant {
+    os::now()
 }
 
 /// The time from the readiness of the last worker to the start of all.
@@ -155,17 +208,25 @@ impl Starting {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits for the others and returns the start of the run; `None` if one of them cannot start.
-    fn agree(&self, now: impl FnOnce() -> Instant) -> Option<Instant> {
+    /// Waits for the others and returns the start of the run, which the last to be ready finds with `start`; `None` if one
+    /// of them cannot start.
+    fn agree(&self, start: impl FnOnce() -> Option<Instant>) -> Option<Instant> {
         let mut state = self.state();
         state.awaited -= 1;
-        if state.awaited == 0 {
-            state.start = Some(now() + START_DELAY);
+        if state.awaited == 0 && !state.is_given_up {
+            // All others wait below, so nobody needs the lock.
+            state.start = start();
+            state.is_given_up |= state.start.is_none();
             self.changed.notify_all();
         }
         let waits = |state: &mut StartingState| state.start.is_none() && !state.is_given_up;
         let state = self.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
         state.start.filter(|_| !state.is_given_up)
+    }
+
+    /// Returns whether all have agreed on a start.
+    fn has_started(&self) -> bool {
+        self.state().start.is_some()
     }
 
     /// Stops the other workers when one cannot start or continue: alone they would offer only a part of the load.
@@ -191,23 +252,23 @@ impl Drop for EndsOthers<'_> {
     }
 }
 
-/// What all workers of a run carry out.
+/// What all workers of this process carry out.
 #[derive(Clone, Copy)]
 struct Work<'a> {
-    plan: &'a Plan,
-    recording: Option<&'a dyn Recording>,
+    part: Part<'a>,
     stop: &'a StopRequest,
 }
 
 impl<'a> Work<'a> {
+    /// Carries out the shard of a thread and stops the others if that fails. `index`: the number of the thread.
     fn run_shard(
         self,
-        shard: Shard,
+        index: u32,
         observer: &mut dyn Observer,
         starting: &Starting,
     ) -> Result<Summary, Error> {
         let _others = EndsOthers(starting, self.stop);
-        let outcome = self.carry_out(shard, &mut *observer, starting);
+        let outcome = self.carry_out(index, &mut *observer, starting);
         if outcome.is_err() {
             starting.give_up(self.stop);
         }
@@ -219,14 +280,18 @@ impl<'a> Work<'a> {
     /// reports the error.
     fn carry_out(
         self,
-        shard: Shard,
+        index: u32,
         observer: &mut dyn Observer,
         starting: &Starting,
     ) -> Result<Summary, Error> {
-        os::pin(shard.index).map_err(Error::Thread)?;
-        let mut worker = self.worker(shard, observer)?;
+        os::pin(self.part.first_processor.wrapping_add(index)).map_err(Error::Thread)?;
+        let mut worker = self.worker(self.part.shards().nth(index), observer)?;
         worker.prepare().map_err(Error::Wait)?;
-        let Some(start) = starting.agree(os::now) else { return Ok(Summary::default()) };
+        let agreed = || match self.part.agreement {
+            Some(agreement) => agreement.start(self.stop),
+            None => Some(os::now() + START_DELAY),
+        };
+        let Some(start) = starting.agree(agreed) else { return Ok(Summary::default()) };
         worker.start_at(start);
         worker.run().map_err(Error::Wait)
     }
@@ -236,7 +301,7 @@ impl<'a> Work<'a> {
         shard: Shard,
         observer: &'a mut (dyn Observer + '_),
     ) -> Result<Worker<'a, OsNetwork>, Error> {
-        let Self { plan, recording, stop } = self;
+        let Self { part: Part { plan, recording, .. }, stop } = self;
         let context = plan.tls.as_ref().map(tls_context).transpose()?;
         let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
         let mut worker = Worker::new(plan, shard, context, network, observer);
@@ -252,7 +317,7 @@ mod tests {
     use super::*;
 
     fn agreed(starting: &Starting) -> Option<Instant> {
-        starting.agree(|| Instant::from_nanos(1_000_000))
+        starting.agree(|| Some(Instant::from_nanos(1_000_000) + START_DELAY))
     }
 
     #[test]
@@ -263,6 +328,17 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
         });
         assert_eq!(starts, [Some(Instant::from_nanos(1_000_000) + START_DELAY); 3]);
+    }
+
+    #[test]
+    fn without_an_agreement_none_starts() {
+        let starting = Starting::new(2);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| starting.agree(|| None));
+            assert_eq!(starting.agree(|| None), None);
+            assert_eq!(waiting.join().expect("it does not panic"), None);
+        });
+        assert!(!starting.has_started());
     }
 
     #[test]

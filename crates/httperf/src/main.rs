@@ -40,7 +40,7 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
             .map_err(|stop| program.stop(&commands::program_description(), &stop))?;
         return program.print(text.as_bytes()).map(|()| ExitCode::SUCCESS);
     }
-    if !args.results.document_on_stdout() {
+    if !args.results.document_on_stdout() && runner::prints_report(&args) {
         program.print(&echo::line(program.name(), &args))?;
     }
     let plan = planning::plan(program, &args, &mut |warning| program.warn(warning))

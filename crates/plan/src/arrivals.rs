@@ -265,7 +265,7 @@ impl Client {
     }
 }
 
-/// One of the equal parts into which a run is split, one for each thread.
+/// One of the equal parts into which a run is split, one for each thread of each process that carries it out.
 ///
 /// Everything that the schedule numbers is dealt out in turn: number `n` belongs to shard `n` modulo their count, so
 /// shards need no coordination while they run.
@@ -301,9 +301,67 @@ impl Shard {
     }
 }
 
+/// The shards that one process carries out, a thread each: all of a run, or those of one rank of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards {
+    /// The number of the first; the others follow it.
+    first: u32,
+    count: NonZeroU32,
+    /// The number of shards of the run.
+    total: NonZeroU32,
+}
+
+impl Shards {
+    /// The shards of a run that one process carries out alone, with this many threads.
+    #[must_use]
+    pub fn all(count: NonZeroU32) -> Self {
+        Self { first: 0, count, total: count }
+    }
+
+    /// The shards of one of several equal processes with this many threads each. `None` if there is no such rank, or
+    /// if the run would have more than 2³² − 1 shards.
+    #[must_use]
+    pub fn of_rank(rank: u32, ranks: NonZeroU32, threads: NonZeroU32) -> Option<Self> {
+        let total = ranks.checked_mul(threads)?;
+        (rank < ranks.get()).then(|| Self { first: rank * threads.get(), count: threads, total })
+    }
+
+    /// The number of shards of this process.
+    #[must_use]
+    pub fn count(self) -> NonZeroU32 {
+        self.count
+    }
+
+    /// Returns the `nth` shard of this process, from 0.
+    ///
+    /// # Panics
+    /// If this process has fewer.
+    #[must_use]
+    pub fn nth(self, nth: u32) -> Shard {
+        assert!(nth < self.count.get(), "a process has a thread for each of its shards");
+        Shard { index: self.first + nth, count: self.total.get() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_divide_a_run_as_threads_do() {
+        let nonzero = |number| NonZeroU32::new(number).expect("it is above 0");
+        let of = |shards: Shards| (0..shards.count().get()).map(|nth| shards.nth(nth)).collect::<Vec<_>>();
+        let alone = of(Shards::all(nonzero(6)));
+        assert_eq!(alone[5], Shard { index: 5, count: 6 });
+        for (ranks, threads) in [(6, 1), (3, 2), (2, 3), (1, 6)] {
+            let ranked = |rank| {
+                of(Shards::of_rank(rank, nonzero(ranks), nonzero(threads)).expect("there is such a rank"))
+            };
+            assert_eq!((0..ranks).flat_map(ranked).collect::<Vec<_>>(), alone, "{ranks} of {threads}");
+        }
+        assert_eq!(Shards::of_rank(3, nonzero(3), nonzero(2)), None);
+        assert_eq!(Shards::of_rank(0, nonzero(1 << 20), nonzero(1 << 12)), None);
+    }
 
     #[test]
     fn arrivals_keep_their_kind_at_another_rate() {

@@ -36,7 +36,7 @@ mod timeouts;
 mod tls;
 mod workload;
 
-pub use arrivals::{Arrivals, Client, LoadPhase, Phased, Process, Shard, Step, UNLIMITED};
+pub use arrivals::{Arrivals, Client, LoadPhase, Phased, Process, Shard, Shards, Step, UNLIMITED};
 pub use bounded::{Bounded, Fraction, NotAFraction, OutOfBounds};
 pub use builder::{Plan, PlanBuilder, PlanError};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};

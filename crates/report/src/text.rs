@@ -3,6 +3,7 @@
 use crate::answer::answer;
 use crate::classic::classic;
 use crate::details::details;
+use crate::fleet::fleet;
 use crate::forms::{Report as _, Screen};
 use crate::http2::http2;
 use crate::objectives::section;
@@ -32,6 +33,7 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     text += &visits(document.figures.visits.as_ref(), screen);
     text += &replay(plan, summary).to_string();
     text += &format!("{}{}", tls(plan, summary), http2(summary));
-    text += &format!("{}{}{}", details(document), verdict_section(verdict), section(document));
+    text += &format!("{}{}", details(document), fleet(document.fleet.as_ref(), screen));
+    text += &format!("{}{}", verdict_section(verdict), section(document));
     format!("{}{}", screen.fitted(text), answer(document, screen.colours))
 }

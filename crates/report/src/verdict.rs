@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Steady;
+use crate::fleet::Fleet;
 use crate::number::{fixed, quantile_name, ratio};
 
 /// Reliability of a run's figures, with the reasons.
@@ -24,6 +25,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Verdict for these reasons, in any order.
+    fn of(mut reasons: Vec<Reason>) -> Self {
+        // Stable: findings of the same level keep their order.
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
+        let level = reasons.first().map_or(Level::Valid, |reason| reason.level);
+        Self { level, reasons }
+    }
+
     /// Checks that the findings can be displayed.
     ///
     /// # Errors
@@ -94,10 +103,14 @@ impl Reason {
     /// Findings that merely blur the figures of a load that was offered do not count, even if they make the
     /// figures worthless: occasional late starts, or a machine whose processors are shared.
     fn limits_client(&self) -> bool {
-        match self.finding {
+        match &self.finding {
+            Finding::AtRank { finding, .. } => {
+                Self { level: self.level, finding: (**finding).clone() }.limits_client()
+            }
+            Finding::RanksMissing { .. } => true,
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
             Finding::ScheduleLag { quantile, .. } | Finding::ReceiveLag { quantile, .. } => {
-                self.level == Level::Invalid && quantile <= 0.5
+                self.level == Level::Invalid && *quantile <= 0.5
             }
             Finding::Rate { .. } => self.level == Level::Invalid,
             Finding::Paused { .. } => self.level == Level::Invalid,
@@ -115,6 +128,36 @@ impl Reason {
             | Finding::ServerStall { .. }
             | Finding::SteadyFrom { .. }
             | Finding::NeverSteady => false,
+        }
+    }
+
+    /// Returns true if the finding describes one generator and its machine, whatever others that work with it find.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        match &self.finding {
+            Finding::ClientCpu { .. }
+            | Finding::ScheduleLag { .. }
+            | Finding::ReceiveLag { .. }
+            | Finding::ClockSet { .. }
+            | Finding::Rate { .. }
+            | Finding::ArrivalProcess { .. }
+            | Finding::Descriptors { .. }
+            | Finding::Ports { .. }
+            | Finding::TimeStolen { .. }
+            | Finding::KeptWaiting { .. }
+            | Finding::Paused { .. } => true,
+            // Counts and shares of the whole.
+            Finding::Unstamped { .. }
+            | Finding::ArrivalsSkipped { .. }
+            | Finding::ArrivalsHeld { .. }
+            | Finding::FewSamples { .. }
+            | Finding::Unfinished { .. }
+            | Finding::LogIncomplete { .. }
+            | Finding::NotRecorded
+            | Finding::ServerStall { .. }
+            | Finding::SteadyFrom { .. }
+            | Finding::NeverSteady
+            | Finding::AtRank { .. }
+            | Finding::RanksMissing { .. } => false,
         }
     }
 }
@@ -253,6 +296,20 @@ pub enum Finding {
     },
     /// The run never became steady.
     NeverSteady,
+    /// A finding about the part of one rank of a fleet, which the whole does not show.
+    AtRank {
+        /// The rank.
+        rank: u32,
+        /// The finding.
+        finding: Box<Finding>,
+    },
+    /// Results of ranks of a fleet are missing.
+    RanksMissing {
+        /// Number of ranks that are missing.
+        ranks: u32,
+        /// Number of ranks.
+        size: u32,
+    },
 }
 
 /// Share of a processor above which a thread is saturated.
@@ -319,10 +376,17 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     if summary.calls_not_logged > 0 {
         add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
     }
-    // Stable: findings of the same level keep their order.
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
-    let level = reasons.first().map_or(Level::Valid, |reason| reason.level);
-    Verdict { level, reasons }
+    Verdict::of(reasons)
+}
+
+/// Judges a run of a fleet: the whole, and what only some ranks found.
+pub(crate) fn verdict_of_fleet(plan: &Plan, summary: &Summary, fleet: Option<&Fleet>) -> Verdict {
+    let Verdict { mut reasons, .. } = verdict(plan, summary);
+    if let Some(fleet) = fleet {
+        let further = fleet.reasons(&reasons);
+        reasons.extend(further);
+    }
+    Verdict::of(reasons)
 }
 
 /// Judges whether the generator kept its schedule.
@@ -548,6 +612,8 @@ impl Finding {
             Self::ServerStall { .. } => "server stall",
             Self::SteadyFrom { .. } => "steady from",
             Self::NeverSteady => "never steady",
+            Self::AtRank { finding, .. } => finding.name(),
+            Self::RanksMissing { .. } => "ranks missing",
         }
     }
 }
@@ -658,6 +724,12 @@ impl Display for Finding {
                 fixed(seconds, 0)
             ),
             Self::NeverSteady => f.write_str("latency never became steady during the measured phase"),
+            Self::AtRank { rank, ref finding } => write!(f, "rank {rank}: {finding}"),
+            Self::RanksMissing { ranks, size } => write!(
+                f,
+                "the results of {ranks} of {size} ranks are missing: {} % of the load is not in the figures",
+                percent(ratio(f64::from(ranks), f64::from(size)))
+            ),
         }
     }
 }

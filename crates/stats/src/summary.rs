@@ -142,6 +142,10 @@ pub struct Summary {
     /// first connections.
     #[serde(default)]
     pub gave_up: bool,
+    /// Time from the planned start to the instant at which the last of the workers began.
+    #[serde(default, rename = "begun_late_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub begun_late: Duration,
 }
 
 /// Adherence of arrivals to their schedule.
@@ -445,20 +449,25 @@ impl Summary {
         all
     }
 
-    /// Adds what another worker of the same process measured in the same run. Works as [`Summary::merge`],
-    /// except for what all workers share: the usage of the process is that of the worker that measured
-    /// longest, and a stall is a period in which no worker received anything.
+    /// Adds what another worker of the same process measured in the same run. Works as [`Summary::merge_rank`],
+    /// except for what all workers share: the usage of the process is that of the worker that measured longest.
     pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
         let longest = if other.duration > self.duration { other } else { &*self };
         let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
+        self.merge_rank(other, slowest_kept);
+        let usage = &mut self.usage;
+        (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
+    }
+
+    /// Adds what another process measured that carried out other shards of the same plan from the same start. Works as
+    /// [`Summary::merge`], except for what follows from the common start: rates are sampled at the same instants, and
+    /// a stall is a period in which nobody received anything.
+    pub fn merge_rank(&mut self, other: &Self, slowest_kept: usize) {
         let stall = self.stall.zip(other.stall).and_then(|(own, their)| own.shared_with(their));
         let mut reply_windows = std::mem::take(&mut self.reply_windows);
         let mut windows = self.sessions.as_mut().map(|sessions| std::mem::take(&mut sessions.windows));
         self.merge(other, slowest_kept);
-        let usage = &mut self.usage;
-        (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
         self.stall = stall;
-        // Workers are sampled at the same instants.
         reply_windows.merge_worker(&other.reply_windows);
         self.reply_rates = reply_windows.samples();
         self.reply_windows = reply_windows;
@@ -545,6 +554,7 @@ impl Summary {
         merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
+        self.begun_late = self.begun_late.max(other.begun_late);
     }
 
     /// Events inside the measured phase; for results from versions that did not count them, the totals.

@@ -74,6 +74,8 @@ pub struct Worker<'a, N: Network> {
     connections: Connections<N>,
     phases: Phases,
     ticks: Ticks,
+    /// Time from the start to the beginning.
+    begun_late: Duration,
 }
 
 impl<N: Network> std::fmt::Debug for Worker<'_, N> {
@@ -107,6 +109,7 @@ impl<'a, N: Network> Worker<'a, N> {
             connections: Connections::new(plan, tls, network),
             ticks: Ticks::new(plan, start, phases.measured_from()),
             phases,
+            begun_late: Duration::ZERO,
         }
     }
 
@@ -303,6 +306,7 @@ impl<'a, N: Network> Worker<'a, N> {
     /// Starts the arrivals that are due at once, and begins to measure if there is no warm-up.
     fn begin(&mut self) {
         let counters = self.connections.network().counters();
+        self.begun_late = self.connections.now() - self.run.start();
         self.phases.open();
         self.start_due(self.run.start());
         // As in the classic tool, the test lasts from when the first are under way.
@@ -354,6 +358,7 @@ impl<'a, N: Network> Worker<'a, N> {
             duration: measured.duration,
             usage: measured.usage,
             calls_not_logged,
+            begun_late: self.begun_late,
         })
     }
 }

@@ -5,6 +5,7 @@
 //! `httperf` itself, which is watched, judged and reported.
 
 pub(crate) mod checks;
+pub(crate) mod fleet;
 mod gather;
 pub(crate) mod known_capacity;
 pub(crate) mod machine;
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observer, Recording, Silent, StopRequest};
+use httperf_engine::{Observer, Part, Recording, Silent, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_stats::Summary;
@@ -32,6 +33,7 @@ use crate::terminal::messages::Program;
 use self::results::Provenance;
 use self::signals::EndSignals;
 
+pub use self::fleet::prints_report;
 pub use self::run::run;
 pub(crate) use self::run::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
 
@@ -115,21 +117,22 @@ impl Runner {
     pub(crate) fn measure(&self, plan: &Plan) -> Result<Summary, httperf_engine::Error> {
         let mut silent = vec![Silent; plan.workers().get() as usize];
         let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();
-        self.observe(plan, &mut observers)
+        self.observe(Part::whole(plan, None), &mut observers)
     }
 
-    /// Carries out a plan with as many workers as there are observers.
+    /// Carries out a part of a run with as many workers as there are observers. If it replays a recording, that is opened
+    /// here.
     ///
     /// # Errors
     /// The reason why the plan cannot be carried out.
     pub(crate) fn observe(
         &self,
-        plan: &Plan,
+        part: Part<'_>,
         observers: &mut [&mut (dyn Observer + Send)],
     ) -> Result<Summary, httperf_engine::Error> {
-        let playback = Playback::of(plan);
+        let playback = Playback::of(part.plan);
         let recording = playback.as_ref().map(|playback| playback as &dyn Recording);
-        let summary = httperf_engine::run_recorded(plan, recording, observers, &self.stop);
+        let summary = httperf_engine::run_part(Part { recording, ..part }, observers, &self.stop);
         *self.recording_failure.borrow_mut() = playback.and_then(|playback| playback.failure());
         summary
     }

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use httperf_engine::{Observation, Observer};
+use anyhow::anyhow;
+use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
@@ -15,48 +16,102 @@ use crate::terminal;
 use crate::terminal::messages::Program;
 
 use super::Runner;
+use super::fleet::{self, AtTime, Hosting, Seat};
 use super::monitor::{self, Feed, Monitor};
 use super::print::{Printer, Printing};
-use super::results::{CallLog, CallSender, ResultFiles, steps_of};
+use super::results::{CallLog, CallSender, OwnResult, ResultFiles, steps_of};
 use super::trace;
 
-/// Carries out the plan, prints its report and writes the files that were asked for.
+/// Carries out the plan, prints its report and writes the files that were asked for. Of a fleet, this is rank 0's task.
 ///
 /// # Errors
 /// The exit status of a run that could not be carried out or reported. The reason was printed.
 pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+    let seat = Seat::of(&args.fleet).map_err(|error| program.fail(&error))?;
+    let plan = match &seat {
+        Some(seat) => seat.plan(plan).map_err(|error| program.fail(&error))?,
+        None => plan,
+    };
+    match &seat {
+        Some(seat) if seat.meets() && !seat.rank.is_first() => fleet::follow(program, args, &plan, seat),
+        Some(seat) => lead(program, &seat.args(args), plan, Some(seat)),
+        None => lead(program, args, plan, None),
+    }
+}
+
+/// Carries out a plan alone, as the first of several ranks, or as one that does not meet the others.
+fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Result<ExitCode, ExitCode> {
+    let at = args.fleet.start_at.map(AtTime::new).transpose().map_err(|error| program.fail(&error))?;
     let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
     let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
     let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
-    let (runner, (outputs, calls)) = Runner::start(program, &[&plan], || {
+    let (runner, (outputs, calls, own)) = Runner::start(program, &[&plan], || {
         let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
         let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;
-        Ok((outputs, calls))
+        let own = OwnResult::prepare(&args.results, seat.map_or(0, |seat| seat.rank.index()))?;
+        Ok((outputs, calls, own))
     })?;
     runner.warn_of_problems(program, &plan);
+    let meeting = seat.filter(|seat| seat.meets());
+    let hosting = meeting.map(|seat| Hosting::gather(program, seat, &plan, &runner.stop)).transpose();
+    let hosting = hosting.map_err(|error| program.fail(&error))?;
     let provenance = runner.provenance();
     let watching = monitor::WatchSettings {
         program: program.clone(),
         live: args.live,
         has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
+        relay: None,
     };
-    let (summary, mut watched) = match carry_out(program, &runner, &watching, &plan, calls.as_ref()) {
+    let part = match (&hosting, seat) {
+        (Some(hosting), _) => hosting.part(&plan),
+        (None, Some(seat)) => seat.part(&plan, at.as_ref()),
+        (None, None) => Part { agreement: at.as_ref().map(|at| at as _), ..Part::whole(&plan, None) },
+    };
+    let carried = carry_out(program, &runner, &watching, part, calls.as_ref(), hosting.as_ref());
+    let (summary, mut watched) = match carried {
         Ok(carried) => carried,
         Err(error) => {
+            let failure = hosting.as_ref().and_then(Hosting::failure);
+            if let Some(hosting) = hosting {
+                hosting.give_up(format!("{error:#}"));
+                hosting.leave();
+            }
             // Why the run broke says more than that its log could not be written.
             let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
-            return Err(program.fail(&error));
+            return Err(match failure {
+                Some(failure) => program.fail(&anyhow!("--fleet: {failure}")),
+                None => program.fail(&error),
+            });
         }
     };
+    let was_asked = runner.signals.was_asked()
+        || watched.ended_by_user
+        || hosting.as_ref().is_some_and(Hosting::was_stopped);
     let endings = [
-        (runner.signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
+        (was_asked, EarlyEnd::Asked),
         (watched.has_missed, EarlyEnd::Missed),
         (watched.is_exact, EarlyEnd::Exact),
         (summary.gave_up, EarlyEnd::Hopeless),
     ];
     let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
-    let document = provenance.document(plan, summary, ended_early);
+    let document = match seat {
+        Some(seat) => provenance.rank_document(plan, summary, ended_early, seat),
+        None => provenance.document(plan, summary, ended_early),
+    };
+    if let Some(Err(error)) = own.map(|own| own.write(&document)) {
+        program.say(format_args!("{error:#}"));
+        watched.has_failed = true;
+    }
+    let document = match hosting {
+        Some(hosting) => {
+            let (document, complaints) = hosting.merged(document).map_err(|error| program.fail(&error))?;
+            complaints.iter().for_each(|complaint| program.say(complaint));
+            watched.has_failed |= !complaints.is_empty();
+            document
+        }
+        None => document,
+    };
     let reported = program.print_with(|out| write_report(out, args, &document));
     // What waits for a reader from here on may be ended: all else is written.
     let errors = outputs.write(&document, || runner.signals.end_at_once());
@@ -164,15 +219,17 @@ fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
 /// The exit status of a run in which the first TLS handshake failed and none succeeded.
 const NO_TLS_STATUS: u8 = 255;
 
-/// Carries out a plan, watched as the settings say. Lines that could not be printed are no error: what was measured is
+/// Carries out a part of a run, watched as the settings say; with `hosting`, together with the other ranks. Lines that could not be printed are no error: what was measured is
 /// reported all the same.
-fn carry_out(
+pub(super) fn carry_out(
     program: &Program,
     runner: &Runner,
     watching: &monitor::WatchSettings,
-    plan: &Plan,
+    part: Part<'_>,
     calls: Option<&CallLog>,
+    hosting: Option<&Hosting>,
 ) -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
+    let plan = part.plan;
     let workers = plan.workers().get() as usize;
     let printing = Printing::new(program, plan.watch, workers);
     let mut watchers: Vec<Watcher<'_>> = (0..workers)
@@ -184,15 +241,25 @@ fn carry_out(
         })
         .collect();
     let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
-        let (monitor, feeds) = Monitor::start(watching, plan, workers, &runner.stop)?;
+        let others = hosting.map_or(0, Hosting::others);
+        let (monitor, mut feeds) = Monitor::start(watching, plan, workers + others, &runner.stop)?;
+        if let Some(hosting) = hosting {
+            hosting.feed(feeds.split_off(workers));
+        }
         watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
         let mut observers: Vec<&mut (dyn Observer + Send)> =
             watchers.iter_mut().map(|watcher| watcher as _).collect();
-        let run = runner.observe(plan, &mut observers);
+        let run = runner.observe(part, &mut observers);
         let was_stopped = runner.is_interrupted();
         let series = run.as_ref().ok().map(|summary| &summary.series);
         // What is still on its way is taken before the monitor notices that nothing more will come.
         watchers.iter_mut().for_each(|watcher| watcher.feed = None);
+        if let Some(hosting) = hosting {
+            match &run {
+                Ok(_) => hosting.wait_for_results(was_stopped),
+                Err(error) => hosting.give_up(error.to_string()),
+            }
+        }
         let mut watched = monitor.finish(series);
         // What is only found when the run is over has not ended it.
         watched.has_missed &= was_stopped;

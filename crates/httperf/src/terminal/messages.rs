@@ -34,6 +34,13 @@ impl Program {
         Self { typed: with_word(&self.typed), name: with_word(&self.name), is_quiet: self.is_quiet }
     }
 
+    /// The same program as a rank of a fleet, which its messages then name too.
+    #[must_use]
+    pub fn at_rank(&self, rank: u32) -> Self {
+        let name = [&self.name[..], format!("[{rank}]").as_bytes()].concat();
+        Self { name, ..self.clone() }
+    }
+
     /// The same program, saying nothing but errors if `is_quiet`.
     #[must_use]
     pub fn quieted(&self, is_quiet: bool) -> Self {

@@ -11,6 +11,7 @@ mod documents;
 mod early_replies;
 mod endings;
 mod first_commands;
+mod fleet;
 mod generated;
 mod http2_options;
 mod http2_servers;

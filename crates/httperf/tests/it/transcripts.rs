@@ -100,6 +100,12 @@ const SAMPLES: &[(&str, &str, Check)] = &[
         Check::NotCompared("rows of a table that report/tests/it/compare.rs has"),
     ),
     ("compare.md", "--fail-if ", Check::NotCompared("options")),
+    ("fleet.md", "export ", Check::NotCompared("a command of the shell")),
+    (
+        "fleet.md",
+        "Fleet of 3",
+        Check::NotCompared("a table of three machines; tests/it/fleet.rs looks for its lines"),
+    ),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),

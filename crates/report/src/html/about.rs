@@ -94,6 +94,7 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
     match &parts[..] {
         [] => {}
         [part] => facts.push(format!("from {}", host(part))),
+        parts if document.fleet.is_some() => facts.push(format!("from {} ranks", parts.len())),
         parts => facts.push(format!("{} merged parts", parts.len())),
     }
     facts

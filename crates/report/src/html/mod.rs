@@ -12,6 +12,7 @@
 pub(crate) mod about;
 mod capacity;
 mod comparison;
+mod fleet;
 mod replay;
 mod scripts;
 mod slowest;
@@ -34,6 +35,7 @@ use crate::times::divergence;
 use crate::verdict::{Level, Verdict};
 
 use self::about::Fact;
+use self::fleet::Ranks;
 use self::replay::Replayed;
 use self::scripts::{PAGE, Script};
 use self::slowest::SlowestCalls;
@@ -86,6 +88,7 @@ pub fn page(document: &Document) -> String {
         compressed: tables::compressed(summary),
         visits: document.figures.visits.as_ref().map(Visits::of),
         replay: Replayed::of(document),
+        fleet: Ranks::of(document),
         times: tables::times(document),
         slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock, only_failure(summary)),
         groups: summary.groups.as_ref().map(tables::groups),
@@ -129,6 +132,7 @@ struct Page {
     compressed: Option<Table>,
     visits: Option<Visits>,
     replay: Option<Replayed>,
+    fleet: Option<Ranks>,
     times: Table,
     slowest: Option<SlowestCalls>,
     groups: Option<Table>,

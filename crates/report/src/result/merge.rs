@@ -28,6 +28,16 @@ pub enum MergeError {
     /// The plans differ in fields that matter.
     #[error("the plans differ in {}", names(.0))]
     Plans(Vec<Difference>),
+    /// Some are results of ranks of a fleet and some are not, or the fleets have different sizes.
+    #[error("expected results of one fleet, or of none, got {}", fleets(.0))]
+    Fleets([Option<u32>; 2]),
+}
+
+/// Sizes of two fleets, for a message.
+fn fleets(sizes: &[Option<u32>; 2]) -> String {
+    let name =
+        |size: Option<u32>| size.map_or_else(|| "of none".to_owned(), |size| format!("of a fleet of {size}"));
+    format!("one {} and one {}", name(sizes[0]), name(sizes[1]))
 }
 
 /// Something two results have in common that may occur only once. Displays as the end of a sentence that
@@ -38,6 +48,13 @@ pub enum Common {
     Run(Box<Part>),
     /// The same one of several generators, in different runs.
     Client(Client),
+    /// The same rank of a fleet, in different runs.
+    Rank {
+        /// The rank.
+        rank: u32,
+        /// Number of ranks.
+        size: u32,
+    },
 }
 
 impl fmt::Display for Common {
@@ -49,6 +66,9 @@ impl fmt::Display for Common {
             }
             Self::Client(Client { index, count, .. }) => {
                 write!(f, "are both of client {index}/{count}: expected each generator of a run once")
+            }
+            Self::Rank { rank, size } => {
+                write!(f, "are both of rank {rank}/{size}: expected each rank of a fleet once")
             }
         }
     }
@@ -100,17 +120,28 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
     documents.sort_by(|a, b| (a.plan.client.index, &a.parts).cmp(&(b.plan.client.index, &b.parts)));
     let mut documents = documents.into_iter();
     let first = documents.next().ok_or(MergeError::Nothing)?;
-    let (mut parts, plan, mut summary) = (first.parts, first.plan, first.summary);
+    let (mut parts, plan, mut summary, mut fleet) = (first.parts, first.plan, first.summary, first.fleet);
     for document in documents {
+        let sizes = [&fleet, &document.fleet].map(|fleet| fleet.as_ref().map(|fleet| fleet.size));
+        if sizes[0] != sizes[1] {
+            return Err(MergeError::Fleets(sizes));
+        }
         let differences = differences(&plan, &document.plan);
         if !differences.is_empty() {
             return Err(MergeError::Plans(differences));
         }
         parts.extend(document.parts);
-        summary.merge(&document.summary, plan.recording.slowest as usize);
+        let slowest = plan.recording.slowest as usize;
+        match (&mut fleet, document.fleet) {
+            (Some(fleet), Some(other)) => {
+                fleet.merge(other);
+                summary.merge_rank(&document.summary, slowest);
+            }
+            _ => summary.merge(&document.summary, slowest),
+        }
     }
     parts.sort();
-    Ok(Document::of_parts(parts, plan, summary))
+    Ok(Document::of_parts(parts, plan, summary, fleet))
 }
 
 /// Returns the run that is part of both results, if there is one.
@@ -122,6 +153,11 @@ pub(crate) fn same_run<'a>(one: &'a Document, other: &Document) -> Option<&'a Pa
 fn common(one: &Document, other: &Document) -> Option<Common> {
     if let Some(part) = same_run(one, other) {
         return Some(Common::Run(Box::new(part.clone())));
+    }
+    if let (Some(own), Some(other)) = (&one.fleet, &other.fleet) {
+        let is_shared = |rank: &u32| other.ranks.iter().any(|other| other.rank == *rank);
+        let rank = own.ranks.iter().map(|rank| rank.rank).find(is_shared)?;
+        return Some(Common::Rank { rank, size: own.size });
     }
     let theirs = clients(other);
     let client = clients(one).into_iter().find(|client| client.count.get() > 1 && theirs.contains(client));

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::document;
 use crate::figures::RunFigures;
+use crate::fleet::{Fleet, FleetRank};
 use crate::json::count_beyond;
 use crate::objectives::{Judged, Kept, judge_all};
 use crate::read::{self, Kind, ReadError};
-use crate::verdict::{Verdict, verdict};
+use crate::verdict::{Verdict, verdict_of_fleet};
 
 pub use crate::json::Misshapen;
 pub(crate) use merge::same_run;
@@ -45,6 +46,9 @@ pub struct Document {
     pub figures: RunFigures,
     /// Everything measured. Durations are in nanoseconds.
     pub summary: Summary,
+    /// Ranks that carried out the run together, if it was a fleet's (`--fleet`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
 }
 
 /// One run of the program.
@@ -134,19 +138,37 @@ impl Document {
     /// Result of one run.
     #[must_use]
     pub fn new(part: Part, plan: Plan, summary: Summary) -> Self {
-        Self::of_parts(vec![part], plan, summary)
+        Self::of_parts(vec![part], plan, summary, None)
     }
 
-    fn of_parts(parts: Vec<Part>, plan: Plan, summary: Summary) -> Self {
+    /// Result of one rank of a fleet of this many.
+    #[must_use]
+    pub fn of_rank(
+        part: Part,
+        plan: Plan,
+        summary: Summary,
+        rank: u32,
+        size: u32,
+        allows_missing: bool,
+    ) -> Self {
+        let own = FleetRank::of(rank, &part.machine.host, &plan, &summary);
+        let fleet = Fleet::of_rank(own, size, allows_missing);
+        Self::of_parts(vec![part], plan, summary, Some(fleet))
+    }
+
+    fn of_parts(parts: Vec<Part>, plan: Plan, summary: Summary, fleet: Option<Fleet>) -> Self {
+        // The ranks of a fleet follow one schedule, other generators one each.
+        let schedules = if fleet.is_some() { 1 } else { parts.len() };
         Self {
             format: Kind::Result.format().to_owned(),
             version: Kind::Result.version(),
-            verdict: verdict(&plan, &summary),
+            verdict: verdict_of_fleet(&plan, &summary, fleet.as_ref()),
             objectives: judge_all(&plan, &summary),
-            figures: RunFigures::of(&plan, &summary, parts.len()),
+            figures: RunFigures::of(&plan, &summary, schedules),
             parts,
             plan,
             summary,
+            fleet,
         }
     }
 
@@ -198,12 +220,14 @@ pub(crate) struct Saved {
     plan: PlanFields,
     verdict: Verdict,
     summary: Summary,
+    #[serde(default)]
+    fleet: Option<Fleet>,
 }
 
 impl Saved {
     /// Returns the document, or the field that has an impossible value. Figures are computed anew.
     pub(crate) fn document(self) -> Result<Document, String> {
-        let Self { format, version, parts, plan, verdict, summary } = self;
+        let Self { format, version, parts, plan, verdict, summary, fleet } = self;
         let kind = Kind::Result;
         if format != kind.format() {
             return Err(format!("format: {}", ReadError::Format(kind)));
@@ -217,8 +241,11 @@ impl Saved {
         let plan = Plan::try_from(plan).map_err(|error| format!("plan.{error}"))?;
         verdict.check().map_err(|wrong| format!("verdict.{wrong}"))?;
         summary.check().map_err(|wrong| format!("summary.{wrong}"))?;
+        if let Some(fleet) = &fleet {
+            fleet.check().map_err(|wrong| format!("fleet.{wrong}"))?;
+        }
         // The verdict stays as it was when the run was made, even if the rules have changed since.
-        Ok(Document { verdict, ..Document::of_parts(parts, plan, summary) })
+        Ok(Document { verdict, ..Document::of_parts(parts, plan, summary, fleet) })
     }
 }
 

@@ -83,6 +83,8 @@ pub struct End {
     pub usage: Usage,
     /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
+    /// Time from the planned start to the beginning.
+    pub begun_late: Duration,
 }
 
 /// Collects the events of a run.
@@ -727,6 +729,7 @@ impl Recorder {
         summary.duration = end.duration;
         summary.usage = end.usage;
         summary.calls_not_logged = end.calls_not_logged;
+        summary.begun_late = end.begun_late;
         summary.warmup = self.warmup.map(|warmup| WarmUp {
             duration: self.measured_from - self.start,
             connections: warmup.connections,

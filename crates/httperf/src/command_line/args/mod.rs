@@ -1,5 +1,6 @@
 //! The arguments: the value of every option as it was typed, before anything was looked up.
 
+mod fleet;
 mod http2;
 mod load;
 mod material;
@@ -19,6 +20,7 @@ use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 use crate::command_line::grammar::{Given, ParseStop};
 use crate::terminal::colour::ColourChoice;
 
+pub use fleet::{FleetArgs, RankChoice};
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
 pub use material::{Authorization, FormField, FormValue, MaterialArgs};
@@ -123,6 +125,8 @@ pub struct Args {
 
     /// Load that the classic tool cannot offer.
     pub load: LoadArgs,
+    /// All about the processes that carry out the run together.
+    pub fleet: FleetArgs,
     /// All about results.
     pub results: ResultArgs,
     /// `--report`.
@@ -264,6 +268,7 @@ impl Default for Args {
             spin: false,
             use_timer_cache: false,
             load: LoadArgs::default(),
+            fleet: FleetArgs::default(),
             results: ResultArgs::default(),
             report: ReportForm::Auto,
             colour: ColourChoice::Auto,
@@ -382,6 +387,7 @@ impl Args {
         }
         self.http2.check(self)?;
         self.load.check(self)?;
+        self.fleet.check()?;
         self.check_results()?;
         self.sources.check(self.unix_socket.is_some())?;
         self.material.check(self)?;
@@ -399,6 +405,11 @@ impl Args {
 
     fn check_results(&self) -> Result<(), ParseStop> {
         let results = &self.results;
+        if results.output_folder().is_some() && self.fleet.rank.is_none() {
+            return Err(ParseStop::rejected(
+                "--output: expected the name of a file, got a folder, which is for the ranks of a fleet (--fleet)",
+            ));
+        }
         if results.drain > 0.0 && self.runtime == 0.0 && self.load.duration == 0.0 {
             return Err(ParseStop::rejected(
                 "--drain: needs --duration or --runtime, which say when nothing is offered any more",

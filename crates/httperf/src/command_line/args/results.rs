@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
 
@@ -80,6 +82,12 @@ impl ResultArgs {
     #[must_use]
     pub fn document_on_stdout(&self) -> bool {
         self.output.as_deref().is_some_and(|file| file == STDOUT)
+    }
+
+    /// The folder to which each rank of a fleet writes its own document, if `--output` names one.
+    #[must_use]
+    pub fn output_folder(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|name| name.as_bytes().ends_with(b"/")).map(Path::new)
     }
 
     /// Returns whether standard output carries the figures of steps and nothing else.

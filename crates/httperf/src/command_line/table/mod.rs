@@ -1,6 +1,7 @@
 //! The options of the program itself: those of the classic tool and ours.
 
 mod checks;
+mod fleet;
 mod general;
 mod http2;
 mod load;
@@ -46,6 +47,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Socket options", options: sources::SOCKETS },
         Group { title: "Recording", options: results::RECORDING },
         Group { title: "Objectives", options: objectives::OPTIONS },
+        Group { title: "Fleet", options: fleet::OPTIONS },
         Group { title: "Results", options: results::FILES },
         Group { title: "Reports", options: reports::FORMS },
         Group { title: "Printed meanwhile", options: reports::PRINTED },

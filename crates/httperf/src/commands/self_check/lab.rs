@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use httperf_engine::Observer;
+use httperf_engine::{Observer, Part};
 use httperf_origin::{Config, Counts, Handle};
 use httperf_plan::{Arrivals, Connections, Endpoint, NonEmpty, Phases, Plan, Target, Workload};
 use httperf_stats::Summary;
@@ -141,7 +141,7 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// Also when it is asked to stop: then nothing that was measured counts.
     pub(super) fn run(&self, plan: &Plan, observer: &mut (dyn Observer + Send)) -> anyhow::Result<Summary> {
-        let summary = self.runner.observe(plan, &mut [observer])?;
+        let summary = self.runner.observe(Part::whole(plan, None), &mut [observer])?;
         if self.runner.is_interrupted() {
             bail!("interrupted, so there is nothing to report");
         }

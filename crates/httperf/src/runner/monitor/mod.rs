@@ -15,6 +15,7 @@ mod intervals;
 mod live;
 mod objectives;
 mod progress;
+mod relay;
 mod standing;
 mod until;
 
@@ -40,6 +41,7 @@ use self::intervals::Intervals;
 use self::live::Live;
 use self::objectives::Objectives;
 use self::progress::Progress;
+use self::relay::Relaying;
 use self::until::Until;
 
 /// The most intervals of each worker that may wait for the consumers: a minute's.
@@ -50,6 +52,8 @@ const SLOW_TICK: Duration = Duration::from_secs(1);
 
 /// The tick if one of them reads the keyboard.
 const QUICK_TICK: Duration = Duration::from_millis(100);
+
+pub(crate) use self::relay::Relay;
 
 /// The watchers of a run besides the report.
 #[derive(Clone, Debug)]
@@ -62,6 +66,8 @@ pub struct WatchSettings {
     pub has_colour: bool,
     /// The destination of a line for each second.
     pub interval_log: Option<PathBuf>,
+    /// Takes the seconds of a part of a run to those who watch the whole, here nobody does.
+    pub(crate) relay: Option<Relay>,
 }
 
 /// Takes a run in as it goes on, on the monitor's thread: it may take its time.
@@ -169,6 +175,13 @@ impl Drop for Monitor {
 /// All that is wanted, the log first, so that what is said of it is not behind the screen.
 fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyhow::Result<Consumers> {
     let mut consumers = Consumers::new();
+    if let Some(relay) = &settings.relay {
+        if let Some(path) = &settings.interval_log {
+            consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+        }
+        consumers.push(Box::new(Relaying(relay.clone())));
+        return Ok(consumers);
+    }
     if let Some(precision) = plan.until {
         consumers.push(Box::new(Until::new(precision, stop.clone())));
     }

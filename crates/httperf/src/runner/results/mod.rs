@@ -20,6 +20,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::ResultArgs;
 use crate::command_line::outputs::FileForm;
+use crate::runner::fleet::Seat;
 use crate::runner::known_capacity::share_of_capacity;
 
 use self::file::{Damage, DamageKind, Writable};
@@ -46,8 +47,26 @@ impl Provenance {
     /// The document of the run.
     #[must_use]
     pub fn document(self, plan: Plan, summary: Summary, ended_early: Option<EarlyEnd>) -> Document {
+        let part = self.part(&plan, &summary, ended_early);
+        Document::new(part, plan, summary)
+    }
+
+    /// The document of what one rank of a fleet measured.
+    #[must_use]
+    pub(crate) fn rank_document(
+        self,
+        plan: Plan,
+        summary: Summary,
+        ended_early: Option<EarlyEnd>,
+        seat: &Seat,
+    ) -> Document {
+        let part = self.part(&plan, &summary, ended_early);
+        Document::of_rank(part, plan, summary, seat.rank.index(), seat.rank.size().get(), seat.allows_missing)
+    }
+
+    fn part(self, plan: &Plan, summary: &Summary, ended_early: Option<EarlyEnd>) -> Part {
         let started = self.started.replace_nanosecond(0).unwrap_or(self.started);
-        let part = Part {
+        Part {
             started: started.format(&Rfc3339).unwrap_or_default(),
             run: Some(self.run),
             client: Some(plan.client),
@@ -55,12 +74,11 @@ impl Provenance {
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
             machine: machine::this(self.open_files),
-            capacity: share_of_capacity(&summary, &plan).map(|found| MachineCapacity {
+            capacity: share_of_capacity(summary, plan).map(|found| MachineCapacity {
                 connections_per_second: found.connections_most as u64,
                 requests_per_second: found.requests_most as u64,
             }),
-        };
-        Document::new(part, plan, summary)
+        }
     }
 }
 
@@ -68,6 +86,35 @@ impl Provenance {
 fn random_name() -> String {
     let half = || RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
     format!("{:016x}{:016x}", half(), half())
+}
+
+/// The file in which a rank of a fleet keeps what it measured itself: `--output` with a folder.
+#[derive(Debug)]
+pub(crate) struct OwnResult {
+    name: OsString,
+    file: Writable,
+}
+
+impl OwnResult {
+    /// Looks whether the file of a rank can be written, if there is to be one. Makes the folder.
+    ///
+    /// # Errors
+    /// A folder or a file that cannot be made.
+    pub(crate) fn prepare(args: &ResultArgs, rank: u32) -> anyhow::Result<Option<Self>> {
+        let Some(folder) = args.output_folder() else { return Ok(None) };
+        std::fs::create_dir_all(folder).with_context(|| cannot_write("--output", folder.as_os_str()))?;
+        let name = folder.join(format!("rank-{rank}.json")).into_os_string();
+        let file = Writable::new(&name).with_context(|| cannot_write("--output", &name))?;
+        Ok(Some(Self { name, file }))
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub(crate) fn write(&self, document: &Document) -> anyhow::Result<()> {
+        self.file.replace(document.json().as_bytes()).with_context(|| cannot_write("--output", &self.name))
+    }
 }
 
 /// Files of a run's result.
@@ -101,7 +148,8 @@ impl ResultFiles {
     /// # Errors
     /// A file that cannot be written, by its option.
     pub fn prepare(args: &ResultArgs, meanwhile: &[(&'static str, &OsStr)]) -> anyhow::Result<Self> {
-        let document = args.output.as_ref().filter(|_| !args.document_on_stdout());
+        let document =
+            args.output.as_ref().filter(|_| !args.document_on_stdout() && args.output_folder().is_none());
         let all = [
             ("--output", document, FileForm::Text(Form::Json)),
             ("--html", args.html.as_ref(), FileForm::Text(Form::Html)),

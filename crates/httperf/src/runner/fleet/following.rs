@@ -1,0 +1,229 @@
+//! Every rank but the first: joins the meeting, carries out its part, and sends what it measured.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use httperf_engine::{Agreement, Part, StopRequest};
+use httperf_fleet::{Driver, Guest, GuestEvent, now};
+use httperf_plan::{Plan, Watch};
+use httperf_report::result::EarlyEnd;
+use httperf_stats::{Instant, Interval};
+
+use crate::command_line::args::Args;
+use crate::runner::Runner;
+use crate::runner::monitor::{Relay, WatchSettings};
+use crate::runner::results::{CallLog, OwnResult};
+use crate::runner::run::carry_out;
+use crate::terminal::messages::Program;
+
+use super::board::Board;
+use super::hosting::instant;
+use super::{Meeting, Round, Seat, nonce};
+
+/// The time for rank 0's last word when the end was asked for.
+const HURRIED: Duration = Duration::from_secs(6);
+
+/// The pause between looks at whether the end was asked for.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// Carries out the part of a rank that meets rank 0. It prints nothing but errors: rank 0 reports.
+///
+/// # Errors
+/// The exit status of a part that could not be carried out. The reason was printed.
+pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -> Result<ExitCode, ExitCode> {
+    let program = &program.at_rank(seat.rank.index()).quieted(true);
+    let args = &seat.args(args);
+    let plan = &silent(plan).map_err(|error| program.fail(&error))?;
+    let (runner, (calls, own)) = Runner::start(program, &[plan], || {
+        let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, plan)).transpose()?;
+        let own = OwnResult::prepare(&args.results, seat.rank.index())?;
+        Ok((calls, own))
+    })?;
+    let followed = || -> anyhow::Result<()> {
+        let following = Following::join(seat, plan, &runner.stop)?;
+        let watching = WatchSettings {
+            program: program.clone(),
+            live: false,
+            has_colour: false,
+            interval_log: args.interval_log.as_ref().map(Into::into),
+            relay: Some(following.relay()),
+        };
+        let provenance = runner.provenance();
+        let carried =
+            carry_out(program, &runner, &watching, following.part(seat, plan), calls.as_ref(), None);
+        let (summary, watched) = match carried {
+            Ok(carried) => carried,
+            Err(error) => return Err(following.give_up(error)),
+        };
+        let ended_early = match () {
+            () if runner.signals.was_asked() => Some(EarlyEnd::Asked),
+            () => summary.gave_up.then_some(EarlyEnd::Hopeless),
+        };
+        let document = provenance.rank_document(plan.clone(), summary, ended_early, seat);
+        if runner.signals.was_asked() {
+            following.driver.tell(|guest, _| guest.ask_stop());
+        }
+        let json = document.json().into_bytes();
+        following.driver.tell(move |guest, _| guest.outcome(json));
+        let failures = [
+            own.map_or(Ok(()), |own| own.write(&document)),
+            calls.map_or(Ok(()), CallLog::finish),
+            runner.take_recording_failure().map_or(Ok(()), |failure| Err(anyhow!(failure))),
+        ];
+        let mut has_failed = watched.has_failed;
+        for failure in failures.into_iter().filter_map(Result::err) {
+            let reason = format!("{failure:#}");
+            program.say(&reason);
+            following.driver.tell(move |guest, _| guest.fail(reason));
+            has_failed = true;
+        }
+        following.wait_for_the_end(runner.is_interrupted())?;
+        if has_failed { bail!("this rank's own files are not complete") } else { Ok(()) }
+    };
+    followed().map_err(|error| program.fail(&error))?;
+    Ok(runner.exit_code())
+}
+
+/// The same plan for a process that prints nothing meanwhile: what several print would mix.
+fn silent(plan: &Plan) -> anyhow::Result<Plan> {
+    let calls = plan.watch.calls;
+    Ok(plan.clone().edit(|plan| plan.watch = Watch { calls, ..Watch::default() })?)
+}
+
+/// A rank's meeting with rank 0.
+struct Following {
+    driver: Arc<Driver<Guest>>,
+    shared: Arc<Board<State>>,
+    /// The number of this rank among those on its machine.
+    local_index: u32,
+}
+
+/// The standing of a meeting, as the thread of the meeting tells of it.
+#[derive(Default)]
+struct State {
+    round: Option<Round>,
+    start: Option<Duration>,
+    end: Option<GuestEvent>,
+}
+
+impl Following {
+    /// Goes to rank 0 and waits until a run is announced.
+    fn join(seat: &Seat, plan: &Plan, stop: &StopRequest) -> anyhow::Result<Self> {
+        let Some(Meeting { place, secret, patience }) = &seat.meeting else { bail!("the ranks do not meet") };
+        let links = place
+            .come(*patience, &|| !stop.is_asked())
+            .with_context(|| format!("--meet: rank 0 cannot be reached at {place}"))?;
+        let guest = Guest::new(seat.join(plan), secret.clone(), nonce()?, now().clock);
+        let shared = Arc::new(Board::<State>::default());
+        let (listening, stop_run) = (Arc::clone(&shared), stop.clone());
+        let driver = Driver::start(guest, links, move |_: &mut Guest, event| {
+            listening.change(|state| state.take(event, &stop_run));
+        })
+        .context("cannot start the thread of the meeting")?;
+        let following = Self { driver: Arc::new(driver), shared, local_index: 0 };
+        loop {
+            let state =
+                following.shared.wait(Some(GLANCE), |state| state.round.is_some() || state.end.is_some());
+            if let Some(end) = &state.end {
+                bail!(ending(end).unwrap_or_else(|| "rank 0 has ended the meeting".to_owned()));
+            }
+            if let Some(Round { local_index }) = state.round {
+                drop(state);
+                return Ok(Self { local_index, ..following });
+            }
+            if stop.is_asked() {
+                bail!("the end was asked for before the start");
+            }
+        }
+    }
+
+    fn relay(&self) -> Relay {
+        let driver = Arc::clone(&self.driver);
+        Relay::new(move |interval: &Interval| {
+            let content =
+                serde_json::to_vec(interval).expect("an interval is plain data with names for keys");
+            driver.tell(move |guest, _| guest.second(content));
+        })
+    }
+
+    fn part<'a>(&'a self, seat: &Seat, plan: &'a Plan) -> Part<'a> {
+        Part {
+            shards: Some(seat.shards(plan)),
+            first_processor: seat.first_processor(plan, self.local_index),
+            agreement: Some(self),
+            ..Part::whole(plan, None)
+        }
+    }
+
+    /// Tells rank 0 that this rank cannot go on, unless it was rank 0 that has ended the run.
+    fn give_up(&self, error: anyhow::Error) -> anyhow::Error {
+        if let Some(reason) = self.shared.state().end.as_ref().and_then(ending) {
+            return anyhow!(reason);
+        }
+        let reason = format!("{error:#}");
+        self.driver.tell(move |guest, _| guest.fail(reason));
+        // Rank 0 has the last word, which says that it knows.
+        let _told = self.wait_for_the_end(true);
+        error
+    }
+
+    /// Waits for rank 0's last word.
+    fn wait_for_the_end(&self, is_hurried: bool) -> anyhow::Result<()> {
+        let limit = is_hurried.then_some(HURRIED);
+        let state = self.shared.wait(limit, |state| state.end.is_some());
+        match state.end.as_ref() {
+            Some(end) => ending(end).map_or(Ok(()), |reason| Err(anyhow!(reason))),
+            None => bail!("rank 0 has not said that it has the result"),
+        }
+    }
+}
+
+impl Agreement for Following {
+    fn start(&self, stop: &StopRequest) -> Option<Instant> {
+        self.driver.tell(|guest, _| guest.ready());
+        loop {
+            let state = self.shared.wait(Some(GLANCE), |state| state.start.is_some() || state.end.is_some());
+            if state.end.is_some() {
+                return None;
+            }
+            if let Some(at) = state.start {
+                return Some(instant(at));
+            }
+            if stop.is_asked() {
+                return None;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Takes an event, on the thread of the meeting.
+    fn take(&mut self, event: GuestEvent, stop: &StopRequest) {
+        match event {
+            GuestEvent::Joined => {}
+            GuestEvent::Round { content } => {
+                // Both are of one version: it can be read.
+                self.round = serde_json::from_slice(&content).ok();
+            }
+            GuestEvent::Start { at } => self.start = Some(at),
+            GuestEvent::Stop => stop.ask(),
+            GuestEvent::Bye => self.end = Some(event),
+            // Alone, a rank would offer a part of the load that nobody asks for.
+            GuestEvent::Refused { .. } | GuestEvent::Lost { .. } => {
+                self.end = Some(event);
+                stop.ask();
+            }
+        }
+    }
+}
+
+/// The sentence for an end that is none.
+fn ending(event: &GuestEvent) -> Option<String> {
+    match event {
+        GuestEvent::Refused { reason } => Some(format!("rank 0 has refused: {reason}")),
+        GuestEvent::Lost { reason } => Some(format!("rank 0 is lost: {reason}")),
+        _ => None,
+    }
+}

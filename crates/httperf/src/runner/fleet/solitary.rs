@@ -1,0 +1,39 @@
+//! Starts at a time of day, for processes that do not meet.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use httperf_engine::{Agreement, StopRequest};
+use httperf_stats::Instant;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The start at a time of day (`--start-at`).
+#[derive(Debug)]
+pub(crate) struct AtTime {
+    at: Instant,
+}
+
+impl AtTime {
+    /// The start at this time, which is to come.
+    ///
+    /// # Errors
+    /// If it is over.
+    pub(crate) fn new(time: OffsetDateTime) -> anyhow::Result<Self> {
+        let now = httperf_fleet::now();
+        let at = Duration::try_from(time - OffsetDateTime::UNIX_EPOCH).unwrap_or_default();
+        let Some(ahead) = at.checked_sub(now.wall) else {
+            let given = time.format(&Rfc3339).unwrap_or_default();
+            let since = (now.wall.saturating_sub(at)).as_secs();
+            bail!("--start-at: expected a time to come, got {given}, which was {since} s ago");
+        };
+        let start = now.clock.saturating_add(ahead);
+        Ok(Self { at: Instant::from_nanos(u64::try_from(start.as_nanos()).unwrap_or(u64::MAX)) })
+    }
+}
+
+impl Agreement for AtTime {
+    fn start(&self, stop: &StopRequest) -> Option<Instant> {
+        (!stop.is_asked()).then_some(self.at)
+    }
+}
