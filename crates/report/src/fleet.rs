@@ -188,7 +188,7 @@ impl Fleet {
     pub(crate) fn agreement(&self) -> Option<String> {
         let in_ms = |nanos: u64| time(nanos as f64 / 1e6);
         let (spread, unsure) = self.start_spread_ns()?;
-        let drift = self.drift_ns().map(|drift| format!(", clocks drifted by up to {}", in_ms(drift)));
+        let drift = self.drift_ns().map(|drift| format!(", clock drift {}", in_ms(drift)));
         Some(format!(
             "started within {} of each other (\u{b1} {}){}",
             in_ms(spread),

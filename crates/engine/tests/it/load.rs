@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use httperf_engine::{Observation, Observer, Silent};
-use httperf_plan::{Arrivals, Assignment, Client, Excess, Phases, Plan, Shard, UNLIMITED, UriSource};
-use httperf_stats::{CallOutcome, Failure, Summary, Timing};
+use httperf_plan::{Arrivals, Assignment, Client, Excess, Phases, Plan, Shard, Shards, UNLIMITED, UriSource};
+use httperf_stats::{CallOutcome, Classes, Failure, Summary, Timing};
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Run, at_once, calls, connections, listed, nonzero, reply, run,
     run_observed, run_shard, sessions, uniform,
@@ -349,6 +349,35 @@ plan.uris = UriSource::List { uris, wrap };
         plan.change(|plan| plan.threads = Some(nonzero(1)));
         prop_assert_eq!(classic, split(&plan, 1).0);
     }
+}
+
+#[test]
+fn sixty_four_ranks_measure_what_one_process_does_bucket_by_bucket() {
+    let ranks = nonzero(64);
+    let plan = connections(640, 2, 1).with(|plan| {
+        plan.arrivals = Arrivals::Exponential { mean: 1e-3 };
+        plan.threads = Some(nonzero(1));
+    });
+    let (_, alone) = split(&plan, 1);
+    let part = |rank| {
+        let shard = Shards::of_rank(rank, ranks, nonzero(1)).expect("there is such a rank").nth(0);
+        run_shard(&plan, shard, Link::default(), ok_after(NOW), &mut Silent).summary
+    };
+    let merged = (1..ranks.get()).fold(part(0), |mut merged, rank| {
+        merged.merge_rank(&part(rank), 10);
+        merged
+    });
+    assert_eq!((merged.connections, merged.replies), (640, 1280));
+    assert_eq!(merged.calls, alone.calls);
+    let clocks = |summary: &Summary| {
+        [&summary.connect, &summary.response, &summary.transfer, &summary.lag].map(Timing::clone)
+    };
+    assert_eq!(clocks(&merged), clocks(&alone));
+    let seconds = |summary: &Summary| -> Vec<(Duration, u64, u64, Classes)> {
+        let intervals = summary.series.intervals().iter();
+        intervals.map(|one| (one.from, one.offered, one.replies, one.latency.clone())).collect()
+    };
+    assert_eq!(seconds(&merged), seconds(&alone));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use httperf_testkit::tcp::free_port;
 use serde_json::Value;
 
 use crate::support::bench::Bench;
@@ -79,6 +79,18 @@ fn document(bench: &Bench, name: &str) -> Value {
 /// The options that name the server of a bench, and a folder of its own to meet in.
 fn at(bench: &Bench, name: &str) -> String {
     bench.expand(&format!("--server 127.0.0.1 --port {} --meet dir:@{name}", bench.port))
+}
+
+/// A port to meet at. Not one of those that the system hands out: until it is used, another test could be given it.
+fn meeting_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + (std::process::id().wrapping_mul(37).wrapping_add(next) % 10_000) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// What was asked for, and how often.
@@ -180,7 +192,7 @@ fn only_the_first_rank_speaks_and_its_report_has_a_table_of_all() {
     let arguments = format!(
         "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --report=full --output {} --html {}",
         bench.port,
-        free_port(),
+        meeting_port(),
         bench.expand("@r.json"),
         bench.expand("@r.html"),
     );
@@ -227,7 +239,7 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     let arguments = format!(
         "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {}{more}",
         bench.port,
-        free_port(),
+        meeting_port(),
         bench.expand("@r.json")
     );
     let mut processes = fleet(3, &arguments);
@@ -289,9 +301,38 @@ fn ranks_that_do_not_fit_together_are_named_and_offer_nothing() {
 }
 
 #[test]
+fn a_rank_that_cannot_write_its_files_is_named() {
+    let bench = Bench::new();
+    // The names of the second rank's files end in its number.
+    std::os::unix::fs::symlink("/dev/full", bench.path("i.log.rank1")).expect("the folder can be written to");
+    let load = "--rate 100 --num-conns 100";
+    let arguments = format!(
+        "{} {load} --interval-log {} --output {}",
+        at(&bench, "a"),
+        bench.expand("@i.log"),
+        bench.expand("@r.json")
+    );
+    let outcomes = run(&fleet(2, &arguments));
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(
+        error.contains("rank 1 (") && error.contains("--interval-log: not complete"),
+        "{}",
+        told(&outcomes)
+    );
+    assert_eq!(document(&bench, "r.json")["summary"]["replies"], 100, "nothing that was measured is lost");
+    std::fs::create_dir(bench.path("d.csv.rank1")).expect("the folder can be written to");
+    let arguments = format!("{} {load} --calls {}", at(&bench, "b"), bench.expand("@d.csv"));
+    let outcomes = run(&fleet(2, &arguments));
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(error.contains("it cannot prepare the run, and has said why"), "{}", told(&outcomes));
+}
+
+#[test]
 fn who_does_not_know_the_secret_is_sent_away() {
     let bench = Bench::new();
-    let place = format!("127.0.0.1:{}", free_port());
+    let place = format!("127.0.0.1:{}", meeting_port());
     let arguments =
         format!("--server 127.0.0.1 --port {} --meet {place} --meet-timeout 6 {LOAD}", bench.port);
     let mut processes = fleet(2, &arguments);
@@ -308,7 +349,7 @@ fn who_does_not_know_the_secret_is_sent_away() {
 #[test]
 fn what_a_launcher_says_is_enough() {
     let bench = Bench::new();
-    let job = free_port();
+    let job = meeting_port();
     let process = |rank: u32| Process {
         before: format!(
             "OMPI_COMM_WORLD_RANK={rank} OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK={rank} \

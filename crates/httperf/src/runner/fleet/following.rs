@@ -36,11 +36,12 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
     let program = &program.at_rank(seat.rank.index()).quieted(true);
     let args = &seat.args(args);
     let plan = &silent(plan).map_err(|error| program.fail(&error))?;
-    let (runner, (calls, own)) = Runner::start(program, &[plan], || {
+    let prepared = Runner::start(program, &[plan], || {
         let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, plan)).transpose()?;
         let own = OwnResult::prepare(&args.results, seat.rank.index())?;
         Ok((calls, own))
-    })?;
+    });
+    let (runner, (calls, own)) = prepared.inspect_err(|_| decline(seat, plan))?;
     let followed = || -> anyhow::Result<()> {
         let following = Following::join(seat, plan, &runner.stop)?;
         let watching = WatchSettings {
@@ -62,28 +63,40 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             () => summary.gave_up.then_some(EarlyEnd::Hopeless),
         };
         let document = provenance.rank_document(plan.clone(), summary, ended_early, seat);
-        if runner.signals.was_asked() {
-            following.driver.tell(|guest, _| guest.ask_stop());
-        }
-        let json = document.json().into_bytes();
-        following.driver.tell(move |guest, _| guest.outcome(json));
         let failures = [
             own.map_or(Ok(()), |own| own.write(&document)),
             calls.map_or(Ok(()), CallLog::finish),
             runner.take_recording_failure().map_or(Ok(()), |failure| Err(anyhow!(failure))),
         ];
-        let mut has_failed = watched.has_failed;
-        for failure in failures.into_iter().filter_map(Result::err) {
-            let reason = format!("{failure:#}");
-            program.say(&reason);
-            following.driver.tell(move |guest, _| guest.fail(reason));
-            has_failed = true;
+        let mut failures: Vec<String> =
+            failures.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
+        failures.iter().for_each(|failure| program.say(failure));
+        if watched.has_failed {
+            // It has said so itself.
+            failures.push("--interval-log: not complete".to_owned());
         }
+        let is_complete = failures.is_empty();
+        let (json, was_asked) = (document.json().into_bytes(), runner.signals.was_asked());
+        following.driver.tell(move |guest, _| {
+            if was_asked {
+                guest.ask_stop();
+            }
+            guest.outcome(json);
+            failures.into_iter().for_each(|failure| guest.fail(failure));
+        });
         following.wait_for_the_end(runner.is_interrupted())?;
-        if has_failed { bail!("this rank's own files are not complete") } else { Ok(()) }
+        if is_complete { Ok(()) } else { bail!("this rank's own files are not complete") }
     };
     followed().map_err(|error| program.fail(&error))?;
     Ok(runner.exit_code())
+}
+
+/// Comes to the meeting only to say that this rank cannot take part, so that the others need not wait for it.
+fn decline(seat: &Seat, plan: &Plan) {
+    let Ok(stop) = StopRequest::new() else { return };
+    if let Ok(following) = Following::join(seat, plan, &stop) {
+        let _printed = following.give_up(anyhow!("it cannot prepare the run, and has said why"));
+    }
 }
 
 /// The same plan for a process that prints nothing meanwhile: what several print would mix.
