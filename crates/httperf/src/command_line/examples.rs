@@ -143,6 +143,20 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "fleet",
+        [
+            example(
+                "A job script of Slurm for eight machines",
+                "httperf fleet slurm --ranks 8 --time 10m -- http://shop.example/ --rate 80k --duration 5m > job.sh",
+            ),
+            example(
+                "The same as a job of Kubernetes, with an image that has httperf",
+                "httperf fleet kubernetes --image registry.example/httperf:1.0.0 --ranks 8 -- http://shop/ --rate 80k \
+                 --duration 5m | kubectl create -f -",
+            ),
+        ],
+    ),
+    (
         "report",
         [
             example("The report of a saved run", "httperf report run.json"),

@@ -13,7 +13,7 @@ use super::grammar::Command;
 
 /// Names of all commands, as `commands::SUBCOMMANDS` has them: what is typed is understood without knowing what a command
 /// does.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "run",
     "new",
     "sweep",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 20] = [
     "like",
     "replay",
     "import",
+    "fleet",
     "report",
     "plot",
     "merge",

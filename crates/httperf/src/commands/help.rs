@@ -106,6 +106,7 @@ const TASKS: &[Task] = &[
     task("Do what a command line of another load tool does", "like"),
     task("Make the requests of an access log again, and compare with it", "replay"),
     task("Make a load of a recording: a log, a HAR, curl commands, an OpenAPI description", "import"),
+    task("Have a scheduler start several machines that offer one load: Slurm, Kubernetes", "fleet"),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),

@@ -5,6 +5,7 @@ pub mod capacity;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod fleet;
 pub mod help;
 pub mod import;
 pub mod like;
@@ -63,6 +64,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
     Subcommand { name: replay::COMMAND.name, describe: || replay::COMMAND.describe(), main: replay::main },
     Subcommand { name: import::COMMAND.name, describe: || import::COMMAND.describe(), main: import::main },
+    Subcommand { name: fleet::COMMAND.name, describe: || fleet::COMMAND.describe(), main: fleet::main },
     Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
     Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
     Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,8 @@ use httperf_report::replayed;
 use sha2::{Digest, Sha256 as Hasher};
 
 use self::options::ReplayArgs;
-use crate::command_line::args::ReportForm;
+use crate::command_line::args::{Args, ReportForm};
+use crate::command_line::grammar::ParseStop;
 use crate::command_line::planning;
 use crate::command_line::planning::replay::{STREAMS, usual_connections};
 use crate::recording::{Making, Surveyed, survey};
@@ -71,6 +72,20 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
     let plan = planning::plan_of_replay(program, &run, replay, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
     runner::run(program, &run, plan)
+}
+
+/// Checks the words behind `httperf replay`, which is to be carried out elsewhere. Returns the options of the run, and the
+/// files that are read: the recording, and those of `--body-for`.
+///
+/// # Errors
+/// The mistake in them.
+pub(crate) fn elsewhere_words(words: &[OsString]) -> Result<(Args, Vec<PathBuf>), ParseStop> {
+    let args = ReplayArgs::parse(words)?;
+    if args.shows_only {
+        return Err(ParseStop::rejected("--dry-run: expected a replay, not a look at its recording"));
+    }
+    let bodies = args.bodies.into_iter().map(|(_, _, file)| file);
+    Ok((args.run, std::iter::once(args.file).chain(bodies).collect()))
 }
 
 /// Reads the recording once.

@@ -10,12 +10,14 @@ use httperf_plan::workload_file::Files;
 #[derive(Debug)]
 pub(super) struct FileReader {
     folder: PathBuf,
+    /// The files that were read, in that order.
+    pub(super) read: Vec<PathBuf>,
 }
 
 impl FileReader {
     /// A reader of the files beside a workload file.
     pub(super) fn beside(file: &Path) -> Self {
-        Self { folder: file.parent().map(Path::to_path_buf).unwrap_or_default() }
+        Self { folder: file.parent().map(Path::to_path_buf).unwrap_or_default(), read: Vec::new() }
     }
 
     /// Reads the workload file itself.
@@ -31,6 +33,9 @@ impl FileReader {
 
 impl Files for FileReader {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(self.folder.join(path))
+        let path = self.folder.join(path);
+        let contents = fs::read(&path)?;
+        self.read.push(path);
+        Ok(contents)
     }
 }

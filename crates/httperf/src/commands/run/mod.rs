@@ -10,7 +10,7 @@ mod shown;
 use std::ffi::OsString;
 use std::io;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use httperf_plan::workload_file::{self, FileProblem, OptionsFile, WorkloadFile};
@@ -44,7 +44,8 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
         return run_options(program, args, &file, words);
     }
     options::check_fit(words).map_err(|stop| program.stop(&COMMAND.describe(), &stop))?;
-    let file = read(args, &text).map_err(|problems| tell(program, &problems))?;
+    let mut files = FileReader::beside(&args.file);
+    let file = read(args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
     let mut joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
     report_in_full(&mut joined);
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
@@ -109,11 +110,70 @@ fn is_plain(args: &RunArgs) -> bool {
     args.visits.is_none() && args.run.arrivals == Arrivals::Sequential
 }
 
-fn read(args: &RunArgs, text: &str) -> Result<WorkloadFile, Vec<FileProblem>> {
+fn read(args: &RunArgs, text: &str, files: &mut FileReader) -> Result<WorkloadFile, Vec<FileProblem>> {
     let path = &args.file;
-    let mut files = FileReader::beside(path);
     let read = if is_hurl(path) { workload_file::of_hurl } else { workload_file::read };
-    read(path, text, &mut files, &args.given())
+    read(path, text, files, &args.given())
+}
+
+/// A command line of `httperf run` that is to be carried out elsewhere.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    /// Its options, joined with those of the workload file.
+    pub(crate) args: Args,
+    /// The workload file and all that it names.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Checks the words behind `httperf run` without the options that only print something.
+///
+/// # Errors
+/// The mistake in them.
+pub(crate) fn elsewhere_words(words: &[OsString]) -> Result<(Args, PathBuf), ParseStop> {
+    let args = RunArgs::parse(words)?;
+    match [("--check", args.checks_only), ("--dry-run", args.shows_only)]
+        .into_iter()
+        .find(|(_, given)| *given)
+    {
+        Some((option, _)) => {
+            Err(ParseStop::rejected(format!("{option}: expected a run, not a look at its file")))
+        }
+        None => Ok((args.run, args.file)),
+    }
+}
+
+/// Reads the workload file of a run that is to be carried out elsewhere. An early end has been explained.
+///
+/// # Errors
+/// The exit status, if something is wrong with the files.
+pub(crate) fn elsewhere(
+    program: &Program,
+    words: &[OsString],
+    plan: impl FnOnce(&Args, Option<&WorkloadFile>) -> Result<(), planning::Error>,
+) -> Result<Elsewhere, ExitCode> {
+    let stop = |stop: ParseStop| program.stop(&COMMAND.describe(), &stop);
+    let args = RunArgs::parse(words).map_err(stop)?;
+    let text = FileReader::text(&args.file).map_err(|error| program.fail(&error))?;
+    let options = if is_hurl(&args.file) { Ok(None) } else { workload_file::read_options(&args.file, &text) };
+    let mut files = FileReader::beside(&args.file);
+    files.read.push(args.file.clone());
+    let (joined, file) = match options.map_err(|problems| tell(program, &problems))? {
+        Some(file) => {
+            options::check_without_scenarios(&args).map_err(stop)?;
+            let line = options::command_line(&file, words).map_err(|problems| tell(program, &problems))?;
+            let mut joined = Args::default();
+            joined.parse(&line).map_err(stop)?;
+            (joined, None)
+        }
+        None => {
+            options::check_fit(words).map_err(stop)?;
+            let file = read(&args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
+            let joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
+            (joined, Some(file))
+        }
+    };
+    plan(&joined, file.as_ref()).map_err(|error| error.explain(program))?;
+    Ok(Elsewhere { args: joined, files: files.read })
 }
 
 /// Prints all problems, with their number if there are several.

@@ -27,10 +27,10 @@ pub(crate) use self::hosting::Hosting;
 pub(crate) use self::solitary::AtTime;
 
 /// The variable with what all ranks of a fleet know and nobody else.
-const SECRET_VARIABLE: &str = "HTTPERF_FLEET_SECRET";
+pub(crate) const SECRET_VARIABLE: &str = "HTTPERF_FLEET_SECRET";
 
 /// The variable with the meeting place.
-const PLACE_VARIABLE: &str = "HTTPERF_FLEET_MEET";
+pub(crate) const PLACE_VARIABLE: &str = "HTTPERF_FLEET_MEET";
 
 /// The time for which ranks wait for each other.
 const PATIENCE: Duration = Duration::from_secs(120);

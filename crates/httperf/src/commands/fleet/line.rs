@@ -1,0 +1,216 @@
+//! The command line of each rank: checked as the rank itself will check it, but without looking up names, which are those
+//! of the cluster.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use httperf_plan::workload_file::WorkloadFile;
+
+use super::options::Launcher;
+use crate::command_line::args::{Args, ConnectTo, FormValue, STDOUT, SessionKind};
+use crate::command_line::grammar::parse::given;
+use crate::command_line::grammar::{Order, ParseStop};
+use crate::command_line::{planning, table};
+use crate::commands::{replay, run};
+use crate::terminal::messages::Program;
+
+/// The command line of each rank.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// The words behind the program's name, `--fleet auto` among them.
+    pub(super) words: Vec<OsString>,
+    /// The options of the run.
+    pub(super) args: Args,
+    /// The files that it reads.
+    pub(super) files: Vec<PathBuf>,
+    /// Those of them that are not here.
+    pub(super) missing: Vec<PathBuf>,
+    /// The options that write files, with these.
+    pub(super) written: Vec<(&'static str, OsString)>,
+}
+
+/// Commands of which fleets are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Run,
+    Replay,
+}
+
+/// The time that the ranks of a launcher have to come, if they need more than usual: images are fetched at different times.
+const PATIENCE: [(Launcher, &str); 1] = [(Launcher::Kubernetes, "600")];
+
+impl Line {
+    /// Checks the words behind `--`. What is wrong is said by the command that they are for, and the exit status comes back.
+    pub(super) fn checked(
+        root: &Program,
+        own: &Program,
+        launcher: Launcher,
+        words: &[OsString],
+    ) -> Result<Self, ExitCode> {
+        let (kind, name, rest) = split(own, words)?;
+        let program = name.map_or_else(|| root.clone(), |name| root.subcommand(name));
+        let description = match kind {
+            Kind::Plain => super::super::program_description(),
+            Kind::Run => run::COMMAND.describe(),
+            Kind::Replay => replay::COMMAND.describe(),
+        };
+        let stop = |stop: ParseStop| match stop {
+            ParseStop::Usage(_) | ParseStop::Rejected { .. } => program.stop(&description, &stop),
+            ParseStop::Help(_) | ParseStop::Version | ParseStop::Print(_) => {
+                own.say("expected a command line that makes a run, got one that prints something");
+                ExitCode::FAILURE
+            }
+        };
+        let order = Order::from_environment();
+        let typed = match kind {
+            Kind::Plain => given(&table::COMMAND, rest, order),
+            Kind::Run => given(&run::COMMAND, rest, order),
+            Kind::Replay => given(&replay::COMMAND, rest, order),
+        };
+        let has = |option: &str| typed.iter().any(|given| given.option.long == option);
+        if has("fleet") {
+            own.say("--fleet: expected none behind `--`, where `httperf fleet` puts --fleet auto");
+            return Err(ExitCode::FAILURE);
+        }
+        let mut inserted = vec![OsString::from("--fleet"), OsString::from("auto")];
+        let patience = PATIENCE.iter().find(|(of, _)| *of == launcher);
+        if let Some((_, patience)) = patience.filter(|_| !has("meet-timeout") && !has("start-at")) {
+            inserted.extend([OsString::from("--meet-timeout"), OsString::from(patience)]);
+        }
+        let rank_words: Vec<OsString> = inserted.into_iter().chain(rest.iter().cloned()).collect();
+        let (mut args, mut files) = match kind {
+            Kind::Plain => {
+                let mut args = Args::default();
+                let parsed = args.parse(&rank_words);
+                args.notices.iter().for_each(|notice| program.warn(notice));
+                parsed.map_err(stop)?;
+                (args, Vec::new())
+            }
+            Kind::Run => {
+                run::elsewhere_words(&rank_words).map(|(args, file)| (args, vec![file])).map_err(stop)?
+            }
+            Kind::Replay => replay::elsewhere_words(&rank_words).map_err(stop)?,
+        };
+        if args.prints_workload {
+            return Err(stop(ParseStop::Print(String::new())));
+        }
+        if let Some(warning) = args.stray_words_warning() {
+            program.warn(warning);
+        }
+        files.extend(named_files(&args));
+        let is_missing = |file: &&PathBuf| std::fs::metadata(file).is_err();
+        let missing: Vec<PathBuf> = files.iter().filter(is_missing).cloned().collect();
+        // Of a recording, only the ranks read every line.
+        if missing.is_empty() && kind != Kind::Replay {
+            let plan = |args: &Args, file: Option<&WorkloadFile>| plan(&program, args, file);
+            if kind == Kind::Run {
+                let found = run::elsewhere(&program, &rank_words, plan)?;
+                files = found.files.into_iter().chain(named_files(&found.args)).collect();
+                args = found.args;
+            } else {
+                plan(&args, None).map_err(|error| error.explain(&program))?;
+            }
+        }
+        let words = name.map(OsString::from).into_iter().chain(rank_words).collect();
+        let written = written_files(&args);
+        Ok(Self { words, args, files, missing, written })
+    }
+}
+
+/// Tells the command from the words behind it.
+fn split<'a>(
+    own: &Program,
+    words: &'a [OsString],
+) -> Result<(Kind, Option<&'static str>, &'a [OsString]), ExitCode> {
+    let Some((first, rest)) = words.split_first() else { return Ok((Kind::Plain, None, words)) };
+    let Some(command) = super::super::SUBCOMMANDS.iter().find(|command| *first == command.name) else {
+        return Ok((Kind::Plain, None, words));
+    };
+    match command.name {
+        "run" => Ok((Kind::Run, Some("run"), rest)),
+        "replay" => Ok((Kind::Replay, Some("replay"), rest)),
+        other => {
+            own.say(format_args!(
+                "expected `run`, `replay` or a run without a command behind `--`, got `{other}`"
+            ));
+            Err(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Makes the plan as a rank makes it, except that servers and proxies are those of the cluster, so that their names are not
+/// looked up here, and that local addresses are those of other machines.
+fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(), planning::Error> {
+    const ANYWHERE: &str = "127.0.0.1";
+    let mut args = args.clone();
+    args.my_addresses.clear();
+    args.sources.connect_to.clear();
+    if let Some(proxy) = &mut args.sources.proxy {
+        ANYWHERE.clone_into(&mut proxy.host);
+    } else if args.unix_socket.is_none() {
+        args.sources.connect_to.push(ConnectTo {
+            typed: String::new(),
+            host: None,
+            port: None,
+            to_host: Some(ANYWHERE.to_owned()),
+            to_port: None,
+        });
+    }
+    let mut warn = |warning| program.warn(warning);
+    match file {
+        Some(file) => planning::plan_of_file(program, &args, file, &mut warn),
+        None => planning::plan(program, &args, &mut warn),
+    }
+    .map(drop)
+}
+
+/// The files that options name to be read.
+fn named_files(args: &Args) -> Vec<PathBuf> {
+    let session = args.session.as_ref().and_then(|session| match &session.kind {
+        SessionKind::File(file) => Some(file),
+        SessionKind::Calls(_) | SessionKind::Pages(_) => None,
+    });
+    let fields = args.material.form.iter().filter_map(|field| match &field.value {
+        FormValue::File(file) => Some(file),
+        FormValue::Text(_) => None,
+    });
+    let log = args.wlog.as_ref().map(|log| &log.file);
+    let single = [
+        args.servers.as_ref(),
+        log,
+        session,
+        args.add_header_file.as_ref(),
+        args.material.body_file.as_ref(),
+        args.material.targets.as_ref(),
+        args.tls.certificate.as_ref(),
+        args.tls.key.as_ref(),
+        args.tls.ca_file.as_ref(),
+        args.tls.ca_path.as_ref(),
+    ];
+    single.into_iter().flatten().chain(fields).map(PathBuf::from).collect()
+}
+
+/// The options that write files, with these.
+fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
+    let results = &args.results;
+    let options = [
+        ("--output", &results.output),
+        ("--html", &results.html),
+        ("--csv", &results.csv),
+        ("--hgrm", &results.hgrm),
+        ("--svg", &results.svg),
+        ("--png", &results.png),
+        ("--junit", &results.junit),
+        ("--steps", &results.steps),
+        ("--calls", &results.calls),
+        ("--interval-log", &args.interval_log),
+        ("--tls-keylog", &args.tls.key_log),
+    ];
+    let is_file = |name: &OsStr| name != STDOUT && !Path::new(name).starts_with("/dev");
+    options
+        .into_iter()
+        .filter_map(|(option, name)| Some((option, name.clone().filter(|name| is_file(name))?)))
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! `httperf fleet`: what a scheduler takes to start a fleet, a job script or manifests.
+//!
+//! `line` checks the command line that all ranks are to have, `slurm` and `kubernetes` print.
+
+mod kubernetes;
+mod line;
+mod options;
+mod slurm;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::command_line::grammar::{self, Order, ParseStop};
+use crate::terminal::messages::Program;
+
+use self::line::Line;
+use self::options::{FleetArgs, Launcher};
+
+pub use self::options::COMMAND;
+
+/// Processors of a rank that are not for its threads: one for what watches and reports.
+const SPARE_CPUS: u32 = 1;
+
+/// Runs `httperf fleet` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    print(program, words).unwrap_or_else(|status| status)
+}
+
+/// Prints what was asked for. An early end has been explained when its exit status comes back.
+fn print(root: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
+    let program = root.subcommand(COMMAND.name);
+    let stop = |stop: ParseStop| program.stop(&COMMAND.describe(), &stop);
+    let (own, behind) = match words.iter().position(|word| word == "--") {
+        Some(place) => (&words[..place], Some(&words[place + 1..])),
+        None => (words, None),
+    };
+    let mut args = FleetArgs::default();
+    grammar::parse(&COMMAND, own, Order::from_environment(), &mut args).map_err(stop)?;
+    let launcher = args.launcher().map_err(stop)?;
+    let ranks = args.ranks_of(launcher).map_err(stop)?;
+    let behind = behind.filter(|words| !words.is_empty()).ok_or_else(|| {
+        let example =
+            format!("httperf fleet {} --ranks 8 -- URL --rate 1000 --duration 30s", launcher.name());
+        stop(
+            ParseStop::rejected("expected `--` and the command line of each rank, got none")
+                .with_hint(Some(example)),
+        )
+    })?;
+    let line = Line::checked(root, &program, launcher, behind)?;
+    let cpus = args.cpus_of(&line).map_err(stop)?;
+    let job = Job { args: &args, ranks, cpus, line: &line };
+    let printed = match launcher {
+        Launcher::Slurm => slurm::script(root, &job),
+        Launcher::Kubernetes => kubernetes::manifests(&job),
+    };
+    let printed = printed.map_err(|error| program.fail(&error))?;
+    program.print(&printed.text)?;
+    for note in printed.notes {
+        program.say_bare(format_args!("note: {note}"));
+    }
+    program.say_bare(format_args!("next: {}", printed.next));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A fleet that a scheduler is to start.
+struct Job<'a> {
+    args: &'a FleetArgs,
+    ranks: u32,
+    /// Processors of each rank.
+    cpus: u32,
+    line: &'a Line,
+}
+
+/// The text for a scheduler, and what a person is told.
+struct Printed {
+    text: Vec<u8>,
+    notes: Vec<String>,
+    /// The commands to type next.
+    next: String,
+}
