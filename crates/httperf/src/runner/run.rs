@@ -53,8 +53,11 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     })?;
     runner.warn_of_problems(program, &plan);
     let meeting = seat.filter(|seat| seat.meets());
-    let hosting = meeting.map(|seat| Hosting::gather(program, seat, &plan, &runner.stop)).transpose();
-    let hosting = hosting.map_err(|error| program.fail(&error))?;
+    let gather = |seat| Hosting::gather(program, seat, "run", std::slice::from_ref(&plan), &runner.stop);
+    let hosting = meeting.map(gather).transpose().map_err(|error| program.fail(&error))?;
+    if let Some(hosting) = &hosting {
+        hosting.begin(None);
+    }
     let provenance = runner.provenance();
     let watching = monitor::WatchSettings {
         program: program.clone(),
@@ -105,7 +108,9 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     }
     let document = match hosting {
         Some(hosting) => {
-            let (document, complaints) = hosting.merged(document).map_err(|error| program.fail(&error))?;
+            let merged = hosting.merged(document);
+            hosting.leave();
+            let (document, complaints) = merged.map_err(|error| program.fail(&error))?;
             complaints.iter().for_each(|complaint| program.say(complaint));
             watched.has_failed |= !complaints.is_empty();
             document

@@ -17,13 +17,13 @@ use crate::support::words;
 const LOAD: &str = "--rate 100 --num-conns 800";
 
 /// A process of a fleet: the words before the program, and its arguments.
-struct Process {
-    before: String,
-    arguments: String,
+pub(crate) struct Process {
+    pub(crate) before: String,
+    pub(crate) arguments: String,
 }
 
 /// The processes of a fleet of this size with the same arguments.
-fn fleet(size: usize, arguments: &str) -> Vec<Process> {
+pub(crate) fn fleet(size: usize, arguments: &str) -> Vec<Process> {
     let process = |rank: usize| Process {
         before: String::new(),
         arguments: format!("{arguments} --fleet {rank}/{size}"),
@@ -32,7 +32,7 @@ fn fleet(size: usize, arguments: &str) -> Vec<Process> {
 }
 
 /// Runs all processes at once, and returns what came of them.
-fn run(processes: &[Process]) -> Vec<Outcome> {
+pub(crate) fn run(processes: &[Process]) -> Vec<Outcome> {
     let invocation = |process: &Process| {
         let mut all: Vec<OsString> = words(&process.before).into_iter().map(Into::into).collect();
         all.push(under_test().into());
@@ -54,11 +54,11 @@ fn run(processes: &[Process]) -> Vec<Outcome> {
     })
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn told(outcomes: &[Outcome]) -> String {
+pub(crate) fn told(outcomes: &[Outcome]) -> String {
     outcomes
         .iter()
         .map(|outcome| format!("{:?}\n{}\n{}\n", outcome.exit, text(&outcome.stdout), text(&outcome.stderr)))
@@ -66,23 +66,23 @@ fn told(outcomes: &[Outcome]) -> String {
 }
 
 #[track_caller]
-fn check_exits(outcomes: &[Outcome], expected: i32) {
+pub(crate) fn check_exits(outcomes: &[Outcome], expected: i32) {
     for (rank, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.exit, Exit::Code(expected), "rank {rank}: {}", told(outcomes));
     }
 }
 
-fn document(bench: &Bench, name: &str) -> Value {
+pub(crate) fn document(bench: &Bench, name: &str) -> Value {
     serde_json::from_str(&bench.read(name)).expect("it is JSON")
 }
 
 /// The options that name the server of a bench, and a folder of its own to meet in.
-fn at(bench: &Bench, name: &str) -> String {
+pub(crate) fn at(bench: &Bench, name: &str) -> String {
     bench.expand(&format!("--server 127.0.0.1 --port {} --meet dir:@{name}", bench.port))
 }
 
 /// A port to meet at. Not one of those that the system hands out: until it is used, another test could be given it.
-fn meeting_port() -> u16 {
+pub(crate) fn meeting_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ fn meeting_port() -> u16 {
 }
 
 /// What was asked for, and how often.
-fn targets(server: &RealServer, before: usize, count: usize) -> BTreeMap<String, usize> {
+pub(crate) fn targets(server: &RealServer, before: usize, count: usize) -> BTreeMap<String, usize> {
     let began = std::time::Instant::now();
     while server.logged().len() < before + count && began.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(10));

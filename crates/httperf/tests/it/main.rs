@@ -12,6 +12,7 @@ mod early_replies;
 mod endings;
 mod first_commands;
 mod fleet;
+mod fleet_trials;
 mod generated;
 mod http2_options;
 mod http2_servers;

@@ -17,6 +17,7 @@ use crate::terminal::messages::Program;
 
 use super::board::Board;
 use super::{Meeting, Round, Seat, nonce};
+use crate::runner::trials::Trial;
 
 /// The time after which those who wait are told for whom, and how often from then on.
 const PATIENT: Duration = Duration::from_secs(5);
@@ -59,29 +60,40 @@ struct State {
 }
 
 impl Hosting {
-    /// Opens the meeting and waits for all ranks.
+    /// Opens the meeting and waits for all ranks that are to carry out `plans` with this command.
     ///
     /// # Errors
     /// A place that cannot be opened, or the reason why the ranks do not come together.
     pub(crate) fn gather(
         program: &Program,
         seat: &Seat,
-        plan: &Plan,
+        command: &str,
+        plans: &[Plan],
         stop: &StopRequest,
     ) -> anyhow::Result<Self> {
         let Some(Meeting { place, secret, patience }) = &seat.meeting else { bail!("the ranks do not meet") };
         let links = place.open().with_context(|| format!("--meet: cannot open {place}"))?;
         nonce()?;
         let draw = || nonce().expect("the system has drawn one before");
-        let host = Host::new(seat.join(plan), secret.clone(), now().clock, *patience, draw);
+        let host = Host::new(seat.join(command, plans), secret.clone(), now().clock, *patience, draw);
         let shared = Arc::new(Board::<State>::default());
         let listener = Listener { shared: Arc::clone(&shared), stop: stop.clone(), program: program.clone() };
         let driver = Driver::start(host, links, move |host: &mut Host, event| listener.take(host, event))
             .context("cannot start the thread of the meeting")?;
         let hosting = Self { program: program.clone(), seat: seat.clone(), driver, shared };
         hosting.wait_for_all(stop, &place.to_string())?;
-        hosting.driver.tell(|host, _| host.begin(|host, rank| round(host.local_index(rank))));
         Ok(hosting)
+    }
+
+    /// Announces a run to the other ranks, or a trial.
+    pub(crate) fn begin(&self, trial: Option<&Trial>) {
+        self.shared.change(State::forget_the_last_run);
+        let trial = trial.cloned();
+        self.driver.tell(move |host, _| {
+            host.begin(|host, rank| {
+                Round { local_index: host.local_index(rank), trial: trial.clone() }.json()
+            });
+        });
     }
 
     fn wait_for_all(&self, stop: &StopRequest, place: &str) -> anyhow::Result<()> {
@@ -135,14 +147,15 @@ impl Hosting {
         self.driver.tell(move |host, _| host.fail_own(reason));
     }
 
-    /// Waits until all were told.
+    /// Sends the others home, if they are still there, and waits until all were told.
     pub(crate) fn leave(self) {
+        self.driver.tell(|host, _| host.dismiss());
         self.driver.join();
     }
 
     /// Returns the reason why the ranks did not start, if they did not.
-    pub(crate) fn failure(&self) -> Option<String> {
-        self.shared.state().failure.as_ref().map(ToString::to_string)
+    pub(crate) fn failure(&self) -> Option<MeetingError> {
+        self.shared.state().failure.clone()
     }
 
     /// Returns whether another rank was asked to end the run.
@@ -159,12 +172,12 @@ impl Hosting {
             host.own_part_is_over(time);
         });
         let limit = was_asked.then_some(HURRIED);
-        let is_over = self.shared.wait(limit, |state| state.has_ended || state.failure.is_some()).has_ended;
-        if !is_over {
+        let is_over = |state: &State| state.has_ended || state.failure.is_some();
+        if !is_over(&self.shared.wait(limit, is_over)) {
             let shared = Arc::clone(&self.shared);
             self.driver.tell(move |host, _| shared.change(|state| state.note_absent(host)));
+            drop(self.shared.wait(None, is_over));
         }
-        self.driver.tell(|host, _| host.dismiss());
         // Feeds that are left would keep the monitor waiting.
         self.shared.state().feeds.clear();
     }
@@ -174,10 +187,8 @@ impl Hosting {
     ///
     /// # Errors
     /// If a result does not fit the others.
-    pub(crate) fn merged(self, own: Document) -> anyhow::Result<(Document, Vec<String>)> {
-        let Self { driver, shared, .. } = self;
-        driver.join();
-        let mut state = shared.state();
+    pub(crate) fn merged(&self, own: Document) -> anyhow::Result<(Document, Vec<String>)> {
+        let mut state = self.shared.state();
         let plan = own.plan.clone();
         let mut documents = vec![own];
         for (rank, json) in std::mem::take(&mut state.results) {
@@ -224,11 +235,6 @@ impl Agreement for Hosting {
     }
 }
 
-/// What a rank has to know of a run: its number among those on its machine.
-fn round(local_index: u32) -> Vec<u8> {
-    serde_json::to_vec(&Round { local_index }).expect("it is plain data with names for keys")
-}
-
 /// An instant of the clock that meetings and workers share.
 pub(super) fn instant(at: Duration) -> Instant {
     Instant::from_nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
@@ -243,7 +249,17 @@ fn rank_clock(before: ClockOffset, after: Option<ClockOffset>) -> Option<RankClo
 }
 
 impl State {
-    /// Takes note of the ranks whose results have not come.
+    /// Gets ready for another run of the same ranks.
+    fn forget_the_last_run(&mut self) {
+        for (before, after) in self.clocks.values_mut() {
+            *before = after.take().or(*before);
+        }
+        self.start = None;
+        self.has_ended = false;
+        self.results.clear();
+    }
+
+    /// Takes note of the ranks whose results have not come, and that nobody waits for them any more.
     fn note_absent(&mut self, host: &Host) {
         for rank in 1.. {
             let Some(known) = host.known(rank) else { break };
@@ -253,6 +269,7 @@ impl State {
                 self.lost.push(LostRank { rank, host: known.join.host, reason });
             }
         }
+        self.has_ended = true;
     }
 }
 
