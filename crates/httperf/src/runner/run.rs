@@ -64,6 +64,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         live: args.live,
         has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
+        rank: seat.filter(|seat| !seat.meets()).map(|seat| seat.rank.index()),
         relay: None,
     };
     let part = match (&hosting, seat) {

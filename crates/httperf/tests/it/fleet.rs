@@ -237,10 +237,11 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     let bench = Bench::new();
     // Over TCP the end of a process is seen at once.
     let arguments = format!(
-        "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {}{more}",
+        "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {} --interval-log {}{more}",
         bench.port,
         meeting_port(),
-        bench.expand("@r.json")
+        bench.expand("@r.json"),
+        bench.expand("@i.log")
     );
     let mut processes = fleet(3, &arguments);
     processes[2].before = "timeout -s KILL 4".to_owned();
@@ -256,6 +257,23 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     assert_eq!(document["fleet"]["lost"][0]["rank"], 2);
     let replies = document["summary"]["replies"].as_u64().expect("a number");
     assert!((530..=536).contains(&replies), "two of three shares: {replies}");
+    // Its own log tells at least as much of it as rank 0 has heard.
+    let told = document["fleet"]["lost"][0]["told"]["replies"].as_u64().unwrap_or(0);
+    let merged = bench.command("merge @r.json @i.log.rank2");
+    assert_eq!(merged.exit, Exit::Code(0), "{}", text(&merged.stderr));
+    let merged: Value = serde_json::from_slice(&merged.stdout).expect("it is JSON");
+    let logged = merged["fleet"]["lost"][0]["told"]["replies"].as_u64().unwrap_or(0);
+    assert!((1..266).contains(&logged) && told <= logged, "told {told}, logged {logged}");
+    assert_eq!(merged["summary"], document["summary"], "no figure has what is lost");
+    let refused = bench.command("merge @i.log.rank2");
+    assert_eq!(refused.exit, Exit::Code(1));
+    let error = text(&refused.stderr);
+    assert!(error.contains("expected the name of a result among them, got logs alone"), "{error}");
+    let refused = bench.command("merge @r.json @i.log.rank1");
+    assert_eq!(refused.exit, Exit::Code(1));
+    let error = text(&refused.stderr);
+    let expected = "expected the log of a rank whose result is missing, got that of rank 1";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

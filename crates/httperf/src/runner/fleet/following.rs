@@ -51,6 +51,7 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             live: false,
             has_colour: false,
             interval_log: args.interval_log.as_ref().map(Into::into),
+            rank: Some(seat.rank.index()),
             relay: Some(following.relay()),
         };
         let provenance = runner.provenance();

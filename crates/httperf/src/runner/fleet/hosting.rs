@@ -9,7 +9,7 @@ use httperf_engine::{Agreement, Part, StopRequest};
 use httperf_fleet::{ClockOffset, Driver, Host, HostEvent, MeetingError, now};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, merge};
-use httperf_report::{LostRank, RankClock};
+use httperf_report::{LostRank, RankClock, ToldSeconds};
 use httperf_stats::{Instant, Interval};
 
 use crate::runner::monitor::Feed;
@@ -49,6 +49,8 @@ struct State {
     failure: Option<MeetingError>,
     /// Those who follow the seconds of other ranks.
     feeds: BTreeMap<u32, Feed>,
+    /// Sums of those seconds.
+    told: BTreeMap<u32, ToldSeconds>,
     results: BTreeMap<u32, Vec<u8>>,
     lost: Vec<LostRank>,
     complaints: Vec<String>,
@@ -197,7 +199,8 @@ impl Hosting {
                 Err(error) => {
                     let reason = format!("its result cannot be read: {error}");
                     state.complaints.push(format!("rank {rank}: {reason}"));
-                    state.lost.push(LostRank { rank, host: String::new(), reason });
+                    let told = state.told.get(&rank).copied();
+                    state.lost.push(LostRank { rank, host: String::new(), reason, told });
                     continue;
                 }
             };
@@ -256,6 +259,7 @@ impl State {
         }
         self.start = None;
         self.has_ended = false;
+        self.told.clear();
         self.results.clear();
     }
 
@@ -266,7 +270,8 @@ impl State {
             let is_here = self.results.contains_key(&rank) || self.lost.iter().any(|lost| lost.rank == rank);
             if !is_here {
                 let reason = format!("no result within {} s of the end", HURRIED.as_secs());
-                self.lost.push(LostRank { rank, host: known.join.host, reason });
+                let told = self.told.get(&rank).copied();
+                self.lost.push(LostRank { rank, host: known.join.host, reason, told });
             }
         }
         self.has_ended = true;
@@ -313,10 +318,11 @@ impl Listener {
             }
             HostEvent::Start { at } => state.start = Some(at),
             HostEvent::Second { rank, content } => {
-                if let (Some(feed), Ok(interval)) =
-                    (state.feeds.get_mut(&rank), serde_json::from_slice::<Interval>(&content))
-                {
-                    feed.interval(&interval);
+                let Ok(second) = serde_json::from_slice::<Interval>(&content) else { return };
+                let told = state.told.entry(rank).or_default();
+                told.add(second.end(), second.offered, second.replies, second.failed_calls);
+                if let Some(feed) = state.feeds.get_mut(&rank) {
+                    feed.interval(&second);
                 }
             }
             HostEvent::StopAsked { rank } => {
@@ -329,7 +335,8 @@ impl Listener {
             HostEvent::Lost { rank, reason } => {
                 self.program.say(format_args!("{} is lost: {reason}", name(rank)));
                 let machine = host.known(rank).map_or_else(String::new, |known| known.join.host);
-                state.lost.push(LostRank { rank, host: machine, reason });
+                let told = state.told.get(&rank).copied();
+                state.lost.push(LostRank { rank, host: machine, reason, told });
                 state.feeds.remove(&rank);
             }
             HostEvent::Outcome { rank, content } => {

@@ -53,6 +53,7 @@ const SLOW_TICK: Duration = Duration::from_secs(1);
 /// The tick if one of them reads the keyboard.
 const QUICK_TICK: Duration = Duration::from_millis(100);
 
+pub(crate) use self::interval_log::read_of_rank;
 pub(crate) use self::relay::Relay;
 
 /// The watchers of a run besides the report.
@@ -66,6 +67,8 @@ pub struct WatchSettings {
     pub has_colour: bool,
     /// The destination of a line for each second.
     pub interval_log: Option<PathBuf>,
+    /// The rank of a fleet whose part is watched; `None` if that is the whole.
+    pub(crate) rank: Option<u32>,
     /// Takes the seconds of a part of a run to those who watch the whole, here nobody does.
     pub(crate) relay: Option<Relay>,
 }
@@ -177,7 +180,7 @@ fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyho
     let mut consumers = Consumers::new();
     if let Some(relay) = &settings.relay {
         if let Some(path) = &settings.interval_log {
-            consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+            consumers.push(Box::new(IntervalLog::create(path, settings.rank, settings.program.clone())?));
         }
         consumers.push(Box::new(Relaying(relay.clone())));
         return Ok(consumers);
@@ -189,7 +192,7 @@ fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyho
         consumers.push(Box::new(Objectives::new(plan, stop.clone())));
     }
     if let Some(path) = &settings.interval_log {
-        consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+        consumers.push(Box::new(IntervalLog::create(path, settings.rank, settings.program.clone())?));
     }
     if settings.live {
         ensure!(io::stderr().is_terminal(), "--live: expected a terminal on standard error");
