@@ -250,8 +250,8 @@ pub mod rerun {
         let name = os_string(name);
         let plan =
             make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
-        let calls = args.results.calls.is_some();
-        Ok(plan.edit(|plan| plan.watch.calls = calls)?)
+        let (calls, clocks) = (args.results.calls.is_some(), args.metrics.option().is_some());
+        Ok(plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?)
     }
 }
 

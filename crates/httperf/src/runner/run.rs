@@ -3,13 +3,14 @@
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
-use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
+use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
 
 use crate::command_line::args::{Args, ReportForm};
 use crate::terminal;
@@ -17,7 +18,7 @@ use crate::terminal::messages::Program;
 
 use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};
-use super::monitor::{self, Feed, Monitor};
+use super::monitor::{self, Feed, MetricsSettings, Monitor};
 use super::print::{Printer, Printing};
 use super::results::{CallLog, CallSender, OwnResult, ResultFiles, steps_of};
 use super::trace;
@@ -65,6 +66,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
         rank: seat.filter(|seat| !seat.meets()).map(|seat| seat.rank.index()),
+        metrics: MetricsSettings::of(&args.metrics, provenance.run(), seat),
         relay: None,
     };
     let part = match (&hosting, seat) {
@@ -244,6 +246,7 @@ pub(super) fn carry_out(
             printer: printing.printer(worker),
             calls: calls.map(CallLog::sender),
             feed: None,
+            cpu: Duration::ZERO,
         })
         .collect();
     let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
@@ -286,6 +289,21 @@ struct Watcher<'a> {
     printer: Printer<'a>,
     calls: Option<CallSender>,
     feed: Option<Feed>,
+    /// Processor time of the worker's thread when the last interval ended.
+    cpu: Duration,
+}
+
+impl Watcher<'_> {
+    /// Tells of an interval; with the processor time since the one before, if somebody wants to know.
+    fn tell(&mut self, interval: &Interval) {
+        let Some(feed) = &mut self.feed else { return };
+        let Some(clocks) = &interval.clocks else { return feed.interval(interval) };
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let now = Duration::try_from(now).unwrap_or_default();
+        let cpu = now.saturating_sub(std::mem::replace(&mut self.cpu, now));
+        let clocks = Some(Box::new(WatchedClocks { cpu, ..(**clocks).clone() }));
+        feed.interval(&Interval { clocks, ..interval.clone() });
+    }
 }
 
 impl Observer for Watcher<'_> {
@@ -301,9 +319,7 @@ impl Observer for Watcher<'_> {
                 trace::show_end(self.plan, visit, scenario, fate);
             }
             Observation::Interval { interval } => {
-                if let Some(feed) = &mut self.feed {
-                    feed.interval(interval);
-                }
+                self.tell(interval);
             }
             _ => self.printer.observe(what),
         }

@@ -19,6 +19,7 @@ mod http2_servers;
 mod import;
 mod like;
 mod material;
+mod metrics;
 mod monitor;
 mod objectives;
 mod old_scripts;

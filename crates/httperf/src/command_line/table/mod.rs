@@ -6,6 +6,7 @@ mod general;
 mod http2;
 mod load;
 mod material;
+mod metrics;
 pub(crate) mod objectives;
 pub(crate) mod reports;
 mod requests;

@@ -52,6 +52,7 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             has_colour: false,
             interval_log: args.interval_log.as_ref().map(Into::into),
             rank: Some(seat.rank.index()),
+            metrics: None,
             relay: Some(following.relay()),
         };
         let provenance = runner.provenance();
@@ -138,8 +139,8 @@ fn decline(seat: &Seat, command: &str, plans: &[Plan]) {
 
 /// The same plan for a process that prints nothing meanwhile: what several print would mix.
 fn silent(plan: &Plan) -> anyhow::Result<Plan> {
-    let calls = plan.watch.calls;
-    Ok(plan.clone().edit(|plan| plan.watch = Watch { calls, ..Watch::default() })?)
+    let Watch { calls, clocks, .. } = plan.watch;
+    Ok(plan.clone().edit(|plan| plan.watch = Watch { calls, clocks, ..Watch::default() })?)
 }
 
 /// A rank's meeting with rank 0.
@@ -212,8 +213,8 @@ impl Following {
     fn relay(&self) -> Relay {
         let driver = Arc::clone(&self.driver);
         Relay::new(move |interval: &Interval| {
-            let content =
-                serde_json::to_vec(interval).expect("an interval is plain data with names for keys");
+            let second = (interval, interval.clocks.as_deref());
+            let content = serde_json::to_vec(&second).expect("it is plain data with names for keys");
             driver.tell(move |guest, _| guest.second(content));
         })
     }

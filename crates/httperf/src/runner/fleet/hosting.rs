@@ -10,7 +10,7 @@ use httperf_fleet::{ClockOffset, Driver, Host, HostEvent, MeetingError, now};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, merge};
 use httperf_report::{LostRank, RankClock, ToldSeconds};
-use httperf_stats::{Instant, Interval};
+use httperf_stats::{Instant, Interval, WatchedClocks};
 
 use crate::runner::monitor::Feed;
 use crate::terminal::messages::Program;
@@ -318,7 +318,9 @@ impl Listener {
             }
             HostEvent::Start { at } => state.start = Some(at),
             HostEvent::Second { rank, content } => {
-                let Ok(second) = serde_json::from_slice::<Interval>(&content) else { return };
+                let read = serde_json::from_slice::<(Interval, Option<Box<WatchedClocks>>)>(&content);
+                let Ok((mut second, clocks)) = read else { return };
+                second.clocks = clocks;
                 let told = state.told.entry(rank).or_default();
                 told.add(second.end(), second.offered, second.replies, second.failed_calls);
                 if let Some(feed) = state.feeds.get_mut(&rank) {

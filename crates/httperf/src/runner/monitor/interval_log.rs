@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::runner::results::file;
 use crate::terminal::messages::Program;
 
+use super::coverage::Coverage;
 use super::{Consumer, WatchOutcome};
 
 /// The log of a run, complete up to the last interval that has ended: nothing is held back.
@@ -25,10 +26,7 @@ pub(super) struct IntervalLog {
     file: File,
     /// Bytes of complete lines.
     length: u64,
-    /// The end of the last interval that is written.
-    end: Duration,
-    /// Times before `end` that no line covers: from, to.
-    gaps: Vec<(Duration, Duration)>,
+    written: Coverage,
     has_failed: bool,
 }
 
@@ -38,8 +36,7 @@ impl IntervalLog {
         let name = path.display().to_string();
         let file =
             file::create(path.as_os_str()).with_context(|| format!("--interval-log: cannot write {name}"))?;
-        let (end, gaps) = (Duration::ZERO, Vec::new());
-        Ok(Self { program, rank, name, file, length: 0, end, gaps, has_failed: false })
+        Ok(Self { program, rank, name, file, length: 0, written: Coverage::default(), has_failed: false })
     }
 
     /// Writes a line. If that fails it is said once, and nothing of the line remains.
@@ -59,36 +56,19 @@ impl IntervalLog {
         }
         false
     }
-
-    fn add_gap(&mut self, from: Duration, to: Duration) {
-        match self.gaps.last_mut() {
-            Some(last) if last.1 == from => last.1 = to,
-            _ => self.gaps.push((from, to)),
-        }
-    }
-
-    fn is_missing(&self, interval: &Interval) -> bool {
-        let (from, to) = (interval.from, interval.end());
-        from >= self.end || self.gaps.iter().any(|gap| gap.0 <= from && to <= gap.1)
-    }
 }
 
 impl Consumer for IntervalLog {
     fn interval(&mut self, interval: &Interval) {
-        if interval.from > self.end {
-            self.add_gap(self.end, interval.from);
-        }
-        if !self.write(interval) {
-            self.add_gap(interval.from, interval.end());
-        }
-        self.end = interval.end();
+        let is_written = self.write(interval);
+        self.written.note(interval, is_written);
     }
 
     /// Adds what is missing: the last interval, which did not end by itself, and whatever could not be written in time.
     fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome) {
         let intervals = series.map_or(&[][..], Series::intervals);
         for interval in intervals {
-            if self.is_missing(interval) {
+            if self.written.lacks(interval) {
                 self.write(interval);
             }
         }
