@@ -58,8 +58,11 @@ fn sum(lines: &str, field: &str) -> u64 {
     values.sum()
 }
 
-/// A receiver that takes all requests, and what it took: paths, and sizes of bodies.
-fn receiver() -> (u16, Arc<Mutex<Vec<(String, usize)>>>) {
+/// Requests that a receiver took: paths, and sizes of bodies.
+type Taken = Arc<Mutex<Vec<(String, usize)>>>;
+
+/// A receiver that takes all requests.
+fn receiver() -> (u16, Taken) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     let taken = Arc::new(Mutex::new(Vec::new()));
