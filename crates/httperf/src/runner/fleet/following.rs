@@ -16,6 +16,7 @@ use crate::runner::Runner;
 use crate::runner::monitor::{Relay, WatchSettings};
 use crate::runner::results::{CallLog, OwnResult};
 use crate::runner::run::carry_out;
+use crate::terminal::is_below_mpirun;
 use crate::terminal::messages::Program;
 
 use super::board::Board;
@@ -25,6 +26,9 @@ use super::{Meeting, Round, Seat, nonce};
 /// The time for rank 0's last word when the end was asked for.
 const HURRIED: Duration = Duration::from_secs(6);
 
+/// The time that rank 0 has for its report when mpirun ends all: it kills them once the first has ended, or in a second.
+const MPIRUN_TIME: Duration = Duration::from_secs(1);
+
 /// The pause between looks at whether the end was asked for.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -33,7 +37,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// # Errors
 /// The exit status of a part that could not be carried out. The reason was printed.
 pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -> Result<ExitCode, ExitCode> {
-    let program = &program.at_rank(seat.rank.index()).quieted(true);
+    let program = &program.quieted(true);
     let args = &seat.args(args);
     let plan = &silent(plan).map_err(|error| program.fail(&error))?;
     let prepared = Runner::start(program, &[plan], || {
@@ -85,6 +89,9 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             failures.into_iter().for_each(|failure| guest.fail(failure));
         });
         following.wait_for_the_end(runner.is_interrupted())?;
+        if runner.signals.was_asked() && is_below_mpirun() {
+            std::thread::sleep(MPIRUN_TIME);
+        }
         if is_complete { Ok(()) } else { bail!("this rank's own files are not complete") }
     };
     followed().map_err(|error| program.fail(&error))?;
