@@ -54,8 +54,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     })?;
     runner.warn_of_problems(program, &plan);
     let meeting = seat.filter(|seat| seat.meets());
-    let hosting = meeting.map(|seat| Hosting::gather(program, seat, &plan, &runner.stop)).transpose();
-    let hosting = hosting.map_err(|error| program.fail(&error))?;
+    let hosting = meeting.map(|seat| Hosting::gather(program, seat, &plan, &runner.stop)).transpose()?;
     let provenance = runner.provenance();
     let watching = monitor::WatchSettings {
         program: program.clone(),

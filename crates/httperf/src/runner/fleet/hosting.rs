@@ -1,6 +1,7 @@
 //! Rank 0: gathers the others, starts with them, and brings together what they measured.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -62,13 +63,25 @@ impl Hosting {
     /// Opens the meeting and waits for all ranks.
     ///
     /// # Errors
-    /// A place that cannot be opened, or the reason why the ranks do not come together.
+    /// The exit status if the place cannot be opened, or if the ranks do not come together. The reason was printed.
     pub(crate) fn gather(
         program: &Program,
         seat: &Seat,
         plan: &Plan,
         stop: &StopRequest,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, ExitCode> {
+        let hosting = Self::open(program, seat, plan, stop).map_err(|error| program.fail(&error))?;
+        if let Err(error) = hosting.wait_for_all(stop) {
+            let status = program.fail(&error);
+            // Ranks that come now are told, too.
+            hosting.leave();
+            return Err(status);
+        }
+        hosting.driver.tell(|host, _| host.begin(|host, rank| round(host.local_index(rank))));
+        Ok(hosting)
+    }
+
+    fn open(program: &Program, seat: &Seat, plan: &Plan, stop: &StopRequest) -> anyhow::Result<Self> {
         let Some(Meeting { place, secret, patience }) = &seat.meeting else { bail!("the ranks do not meet") };
         let links = place.open().with_context(|| format!("--meet: cannot open {place}"))?;
         nonce()?;
@@ -78,13 +91,10 @@ impl Hosting {
         let listener = Listener { shared: Arc::clone(&shared), stop: stop.clone(), program: program.clone() };
         let driver = Driver::start(host, links, move |host: &mut Host, event| listener.take(host, event))
             .context("cannot start the thread of the meeting")?;
-        let hosting = Self { program: program.clone(), seat: seat.clone(), driver, shared };
-        hosting.wait_for_all(stop, &place.to_string())?;
-        hosting.driver.tell(|host, _| host.begin(|host, rank| round(host.local_index(rank))));
-        Ok(hosting)
+        Ok(Self { program: program.clone(), seat: seat.clone(), driver, shared })
     }
 
-    fn wait_for_all(&self, stop: &StopRequest, place: &str) -> anyhow::Result<()> {
+    fn wait_for_all(&self, stop: &StopRequest) -> anyhow::Result<()> {
         let began = SystemInstant::now();
         let mut tell_at = began + PATIENT;
         loop {
@@ -101,7 +111,8 @@ impl Hosting {
             }
             if SystemInstant::now() >= tell_at {
                 tell_at = SystemInstant::now() + AGAIN;
-                let (program, place) = (self.program.clone(), place.to_owned());
+                let (program, meeting) = (self.program.clone(), self.seat.meeting.clone());
+                let place = meeting.map_or_else(String::new, |meeting| meeting.place.to_string());
                 self.driver.tell(move |host, _| {
                     let absent: Vec<String> = host.absent().iter().map(u32::to_string).collect();
                     program.warn(format_args!("waiting at {place} for ranks {}", absent.join(", ")));
