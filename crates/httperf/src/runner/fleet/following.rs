@@ -29,6 +29,9 @@ const HURRIED: Duration = Duration::from_secs(6);
 /// The time that rank 0 has for its report when mpirun ends all: it kills them once the first has ended, or in a second.
 const MPIRUN_TIME: Duration = Duration::from_secs(1);
 
+/// The time until mpirun says that it is about to end all.
+const MPIRUN_NOTICE: Duration = Duration::from_millis(200);
+
 /// The pause between looks at whether the end was asked for.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -89,13 +92,22 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             failures.into_iter().for_each(|failure| guest.fail(failure));
         });
         following.wait_for_the_end(runner.is_interrupted())?;
-        if runner.signals.was_asked() && is_below_mpirun() {
-            std::thread::sleep(MPIRUN_TIME);
+        if is_below_mpirun() {
+            leave_time_for_the_report(&runner);
         }
         if is_complete { Ok(()) } else { bail!("this rank's own files are not complete") }
     };
     followed().map_err(|error| program.fail(&error))?;
     Ok(runner.exit_code())
+}
+
+/// Ends no sooner than rank 0 has had time for its report, if mpirun is about to end all.
+fn leave_time_for_the_report(runner: &Runner) {
+    // When a rank is lost, mpirun may learn of it later than rank 0 does.
+    std::thread::sleep(MPIRUN_NOTICE);
+    if runner.signals.was_asked() {
+        std::thread::sleep(MPIRUN_TIME);
+    }
 }
 
 /// Comes to the meeting only to say that this rank cannot take part, so that the others need not wait for it.
