@@ -1,7 +1,7 @@
 //! One run: watched, judged, and reported.
 
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer,
 use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
 
 use crate::command_line::args::{Args, ReportForm};
-use crate::terminal;
 use crate::terminal::messages::Program;
+use crate::terminal::{self, shows_stdout};
 
 use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};
@@ -28,6 +28,7 @@ use super::trace;
 /// # Errors
 /// The exit status of a run that could not be carried out or reported. The reason was printed.
 pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+    let program = &fleet::named(program, &args.fleet);
     let seat = Seat::of(&args.fleet).map_err(|error| program.fail(&error))?;
     let plan = match &seat {
         Some(seat) => seat.plan(plan).map_err(|error| program.fail(&error))?,
@@ -55,7 +56,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     runner.warn_of_problems(program, &plan);
     let meeting = seat.filter(|seat| seat.meets());
     let gather = |seat| Hosting::gather(program, seat, "run", std::slice::from_ref(&plan), &runner.stop);
-    let hosting = meeting.map(gather).transpose().map_err(|error| program.fail(&error))?;
+    let hosting = meeting.map(gather).transpose()?;
     if let Some(hosting) = &hosting {
         hosting.begin(None);
     }
@@ -355,7 +356,7 @@ fn form(args: &Args) -> Printed {
         _ if args.results.steps_on_stdout() => Printed::Steps,
         ReportForm::Classic => Printed::Classic,
         ReportForm::Full => Printed::Full,
-        ReportForm::Auto if io::stdout().is_terminal() => Printed::Full,
+        ReportForm::Auto if shows_stdout() => Printed::Full,
         ReportForm::Auto => Printed::Classic,
     }
 }

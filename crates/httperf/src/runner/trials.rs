@@ -3,6 +3,7 @@
 //! Ranks know the command's plans from the command line. Rank 0 decides what is tried next; what it tells the others is a
 //! [`Trial`], from which every rank makes the same plan.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
@@ -102,14 +103,14 @@ impl<'a> Trials<'a> {
     /// Gets ready for trials of these plans. Of a fleet, waits until all ranks are there.
     ///
     /// # Errors
-    /// The reason why the ranks do not come together.
+    /// The exit status if the ranks do not come together. The reason was printed.
     pub(crate) fn gather(
         program: &'a Program,
         runner: &'a Runner,
         seat: Option<&'a Seat>,
         command: &str,
         plans: Vec<Plan>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, ExitCode> {
         let fleet = match seat {
             Some(seat) => Some((seat, Hosting::gather(program, seat, command, &plans, &runner.stop)?)),
             None => None,

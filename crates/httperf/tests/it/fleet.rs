@@ -365,6 +365,62 @@ fn who_does_not_know_the_secret_is_sent_away() {
 }
 
 #[test]
+fn a_rank_whose_disk_is_full_is_named() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("results")).expect("the folder can be written to");
+    std::os::unix::fs::symlink("/dev/full", bench.path("results/rank-3.json")).expect("it can be written to");
+    let arguments =
+        format!("{} --rate 100 --num-conns 100 --output {}", at(&bench, "a"), bench.expand("@results/"));
+    let outcomes = run(&fleet(4, &arguments));
+    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    assert_eq!(exits, [1, 0, 0, 1].map(Exit::Code), "{}", told(&outcomes));
+    for rank in [0, 3] {
+        let error = text(&outcomes[rank].stderr);
+        assert!(error.contains("No space left on device"), "{}", told(&outcomes));
+    }
+    assert!(text(&outcomes[0].stderr).contains("rank 3 ("), "{}", told(&outcomes));
+}
+
+#[test]
+fn ranks_that_do_not_come_together_send_nothing() {
+    let settings = Settings { has_log: true, ..Settings::default() };
+    let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
+    let load = |more: &str| {
+        let place = format!("--meet 127.0.0.1:{}", meeting_port());
+        format!("--server 127.0.0.1 --port {} {LOAD} {place} --meet-timeout 4 {more}", server.port())
+    };
+    // Two fleets at one port: rank 0 of one is refused the port, and its guest comes to the other.
+    let arguments = load("");
+    let mut processes = fleet(2, &arguments);
+    let mut others = fleet(2, &format!("{arguments} --timeout 9"));
+    let after = |seconds: u32| format!("sh -c 'sleep {seconds}; exec \"$@\"' sh");
+    processes[1].before = after(2);
+    others.iter_mut().for_each(|process| process.before = after(1));
+    processes.extend(others);
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let errors: Vec<String> = outcomes.iter().map(|outcome| text(&outcome.stderr)).collect();
+    assert!(errors[0].contains("--fleet: rank 1 (") && errors[0].contains("has another plan"), "{errors:?}");
+    assert!(errors[2].contains("--meet: cannot open 127.0.0.1:"), "{errors:?}");
+    assert!(errors[3].contains("httperf[1]: rank 0 has refused: rank 1 ("), "{errors:?}");
+    // One has not been given the secret.
+    let mut processes = fleet(2, &load(""));
+    processes[0].before = "HTTPERF_FLEET_SECRET=known".to_owned();
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(error.contains("a stranger came to the meeting, as rank 1, and was sent away"), "{error}");
+    // The same rank twice.
+    let mut processes = fleet(3, &load(""));
+    processes[2].arguments = processes[1].arguments.clone();
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(error.contains("--fleet: rank 1 is there twice, on "), "{}", told(&outcomes));
+    assert_eq!(server.logged(), [], "nobody has offered load");
+}
+
+#[test]
 fn what_a_launcher_says_is_enough() {
     let bench = Bench::new();
     let job = meeting_port();
@@ -453,7 +509,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         (
             "",
             "--fleet 1/2 --meet 127.0.0.1:1 --meet-timeout 1",
-            "httperf: --fleet: expected at most 1 threads in all",
+            "httperf[1]: --fleet: expected at most 1 threads in all",
         ),
         (
             "SLURM_PROCID=0 SLURM_NTASKS=4",

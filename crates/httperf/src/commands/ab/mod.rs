@@ -18,7 +18,7 @@ use self::options::{Named, ROUNDS, SEED, parsed};
 use self::turns::{Event, SIDES, Turns};
 use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
-use crate::runner::fleet::follow_trials;
+use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
 use crate::runner::trials::{Place, Trials};
 use crate::runner::{Runner, probe};
@@ -32,7 +32,10 @@ pub use self::options::COMMAND;
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     match parsed(words) {
-        Ok((args, sides)) => compare(&program, &args, &sides).unwrap_or_else(|status| status),
+        Ok((args, sides)) => {
+            let program = fleet::named(&program, &args.run.fleet);
+            compare(&program, &args, &sides).unwrap_or_else(|status| status)
+        }
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
 }
@@ -58,8 +61,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     };
     let (runner, mut files) =
         Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs))?;
-    let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans.to_vec())
-        .map_err(|error| program.fail(&error))?;
+    let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans.to_vec())?;
     let mut progress = Progress::new(program, args.outputs.form);
     if let Err(error) = check(&runner, &plans, &mut progress) {
         drop(progress);

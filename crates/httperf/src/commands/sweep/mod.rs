@@ -23,7 +23,7 @@ use self::order::{Turn, order};
 use self::ports::Ports;
 use crate::command_line::outputs::FileForm;
 use crate::command_line::planning::{self, make_runnable};
-use crate::runner::fleet::follow_trials;
+use crate::runner::fleet::{self, follow_trials};
 use crate::runner::probe;
 use crate::runner::results::documents::DocumentFiles;
 use crate::runner::trials::{Place, Trial, Trials};
@@ -38,7 +38,10 @@ pub use self::options::COMMAND;
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let named = program.subcommand(COMMAND.name);
     match options::parse(words) {
-        Ok(args) => run(program, &named.quieted(args.quiet), &args).unwrap_or_else(|status| status),
+        Ok(args) => {
+            let named = fleet::named(&named.quieted(args.quiet), &args.run.fleet);
+            run(program, &named, &args).unwrap_or_else(|status| status)
+        }
         Err(stop) => named.stop(&COMMAND.describe(), &stop),
     }
 }
@@ -67,8 +70,7 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
     }
     let (runner, mut files) = Runner::start(named, &[&sweep.plan], || DocumentFiles::prepare(&outputs))?;
     runner.warn_of_problems(named, &sweep.plan);
-    let trials = Trials::gather(named, &runner, seat, COMMAND.name, vec![sweep.plan.clone()])
-        .map_err(|error| named.fail(&error))?;
+    let trials = Trials::gather(named, &runner, seat, COMMAND.name, vec![sweep.plan.clone()])?;
     let order = order(&sweep.settings);
     let mut progress = Progress::new(named, outputs.form);
     let ranks = seat.map_or(1, |seat| seat.rank.size().get());

@@ -16,6 +16,7 @@ use crate::runner::Runner;
 use crate::runner::monitor::{Relay, WatchSettings};
 use crate::runner::results::{CallLog, OwnResult};
 use crate::runner::run::carry_out;
+use crate::terminal::is_below_mpirun;
 use crate::terminal::messages::Program;
 
 use super::board::Board;
@@ -25,6 +26,12 @@ use super::{Meeting, Round, Seat, nonce};
 /// The time for rank 0's last word when the end was asked for.
 const HURRIED: Duration = Duration::from_secs(6);
 
+/// The time that rank 0 has for its report when mpirun ends all: it kills them once the first has ended, or in a second.
+const MPIRUN_TIME: Duration = Duration::from_secs(1);
+
+/// The time until mpirun says that it is about to end all.
+const MPIRUN_NOTICE: Duration = Duration::from_millis(200);
+
 /// The pause between looks at whether the end was asked for.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -33,7 +40,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// # Errors
 /// The exit status of a part that could not be carried out. The reason was printed.
 pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -> Result<ExitCode, ExitCode> {
-    let program = &program.at_rank(seat.rank.index()).quieted(true);
+    let program = &program.quieted(true);
     let args = &seat.args(args);
     let plan = &silent(plan).map_err(|error| program.fail(&error))?;
     let prepared = Runner::start(program, &[plan], || {
@@ -87,6 +94,9 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
             failures.into_iter().for_each(|failure| guest.fail(failure));
         });
         following.wait_for_the_end(runner.is_interrupted())?;
+        if is_below_mpirun() {
+            leave_time_for_the_report(&runner);
+        }
         if is_complete { Ok(()) } else { bail!("this rank's own files are not complete") }
     };
     followed().map_err(|error| program.fail(&error))?;
@@ -103,7 +113,7 @@ pub(crate) fn follow_trials(
     command: &str,
     plans: &[Plan],
 ) -> Result<ExitCode, ExitCode> {
-    let program = &program.at_rank(seat.rank.index()).quieted(true);
+    let program = &program.quieted(true);
     let plans: Vec<Plan> =
         plans.iter().map(silent).collect::<anyhow::Result<_>>().map_err(|error| program.fail(&error))?;
     let prepared = Runner::start(program, &plans.iter().collect::<Vec<_>>(), || Ok(()));
@@ -123,10 +133,22 @@ pub(crate) fn follow_trials(
             let json = document.json().into_bytes();
             following.driver.tell(move |guest, _| guest.outcome(json));
         }
+        if is_below_mpirun() {
+            leave_time_for_the_report(&runner);
+        }
         Ok(())
     };
     followed().map_err(|error| program.fail(&error))?;
     Ok(runner.exit_code())
+}
+
+/// Ends no sooner than rank 0 has had time for its report, if mpirun is about to end all.
+fn leave_time_for_the_report(runner: &Runner) {
+    // When a rank is lost, mpirun may learn of it later than rank 0 does.
+    std::thread::sleep(MPIRUN_NOTICE);
+    if runner.signals.was_asked() {
+        std::thread::sleep(MPIRUN_TIME);
+    }
 }
 
 /// Comes to the meeting only to say that this rank cannot take part, so that the others need not wait for it.

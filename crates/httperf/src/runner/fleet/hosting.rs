@@ -1,6 +1,7 @@
 //! Rank 0: gathers the others, starts with them, and brings together what they measured.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -65,8 +66,26 @@ impl Hosting {
     /// Opens the meeting and waits for all ranks that are to carry out `plans` with this command.
     ///
     /// # Errors
-    /// A place that cannot be opened, or the reason why the ranks do not come together.
+    /// The exit status if the place cannot be opened, or if the ranks do not come together. The reason was printed.
     pub(crate) fn gather(
+        program: &Program,
+        seat: &Seat,
+        command: &str,
+        plans: &[Plan],
+        stop: &StopRequest,
+    ) -> Result<Self, ExitCode> {
+        let hosting =
+            Self::open(program, seat, command, plans, stop).map_err(|error| program.fail(&error))?;
+        if let Err(error) = hosting.wait_for_all(stop) {
+            let status = program.fail(&error);
+            // Ranks that come now are told, too.
+            hosting.leave();
+            return Err(status);
+        }
+        Ok(hosting)
+    }
+
+    fn open(
         program: &Program,
         seat: &Seat,
         command: &str,
@@ -82,9 +101,7 @@ impl Hosting {
         let listener = Listener { shared: Arc::clone(&shared), stop: stop.clone(), program: program.clone() };
         let driver = Driver::start(host, links, move |host: &mut Host, event| listener.take(host, event))
             .context("cannot start the thread of the meeting")?;
-        let hosting = Self { program: program.clone(), seat: seat.clone(), driver, shared };
-        hosting.wait_for_all(stop, &place.to_string())?;
-        Ok(hosting)
+        Ok(Self { program: program.clone(), seat: seat.clone(), driver, shared })
     }
 
     /// Announces a run to the other ranks, or a trial.
@@ -98,7 +115,7 @@ impl Hosting {
         });
     }
 
-    fn wait_for_all(&self, stop: &StopRequest, place: &str) -> anyhow::Result<()> {
+    fn wait_for_all(&self, stop: &StopRequest) -> anyhow::Result<()> {
         let began = SystemInstant::now();
         let mut tell_at = began + PATIENT;
         loop {
@@ -115,7 +132,8 @@ impl Hosting {
             }
             if SystemInstant::now() >= tell_at {
                 tell_at = SystemInstant::now() + AGAIN;
-                let (program, place) = (self.program.clone(), place.to_owned());
+                let (program, meeting) = (self.program.clone(), self.seat.meeting.clone());
+                let place = meeting.map_or_else(String::new, |meeting| meeting.place.to_string());
                 self.driver.tell(move |host, _| {
                     let absent: Vec<String> = host.absent().iter().map(u32::to_string).collect();
                     program.warn(format_args!("waiting at {place} for ranks {}", absent.join(", ")));

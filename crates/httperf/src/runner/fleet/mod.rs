@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::command_line::args::{Args, FleetArgs, RankChoice, STDOUT};
 use crate::runner::checks;
 use crate::runner::trials::Trial;
+use crate::terminal::messages::Program;
 
 pub(crate) use self::following::{follow, follow_trials};
 pub(crate) use self::hosting::Hosting;
@@ -76,13 +77,23 @@ struct Meeting {
 /// Returns true if this process prints a report: of several that meet, only the first does.
 #[must_use]
 pub fn prints_report(args: &Args) -> bool {
-    let rank = match args.fleet.rank {
-        None => return true,
-        Some(RankChoice::Given(rank)) => Some(rank),
-        // What is wrong with it is said when the run begins.
-        Some(RankChoice::Auto) => rank::launched(&variable).ok().map(|launched| launched.rank),
-    };
-    args.fleet.start_at.is_some() || rank.is_none_or(Rank::is_first)
+    args.fleet.start_at.is_some() || rank_of(&args.fleet).is_none_or(Rank::is_first)
+}
+
+/// The program as its messages name it: with the rank, unless it is the first.
+pub(crate) fn named(program: &Program, args: &FleetArgs) -> Program {
+    match rank_of(args) {
+        Some(rank) if !rank.is_first() => program.at_rank(rank.index()),
+        _ => program.clone(),
+    }
+}
+
+/// The rank of this process, if it has one. What is wrong with it is said when the run begins.
+fn rank_of(args: &FleetArgs) -> Option<Rank> {
+    match args.rank? {
+        RankChoice::Given(rank) => Some(rank),
+        RankChoice::Auto => rank::launched(&variable).ok().map(|launched| launched.rank),
+    }
 }
 
 fn variable(name: &str) -> Option<String> {
