@@ -34,10 +34,12 @@ test: ## run every check, also after one that fails; a table at the end says wha
 	@scripts/checks.sh $(CHECKS)
 
 test-long: bootstrap ## check what takes too long for every change: an hour or so
+	scripts/bootstrap.sh long
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
+	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 

@@ -6,6 +6,7 @@
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
 #                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
+#   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI and MPICH
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -17,16 +18,19 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 main() {
     local mode=${1-}
     case $mode in
-        build | test) ;;
-        *) fail "expected \`build\` or \`test\`, got \`$mode\`" ;;
+        build | test | long) ;;
+        *) fail "expected \`build\`, \`test\` or \`long\`, got \`$mode\`" ;;
     esac
     have cargo || fail "cargo is not installed; get Rust from https://rustup.rs and run this again"
 
     missing=()
     look_for_build_tools
-    if [ "$mode" = test ]; then
+    if [ "$mode" != build ]; then
         look_for_test_tools
         add_rust_components
+    fi
+    if [ "$mode" = long ]; then
+        look_for_launchers
     fi
     [ ${#missing[@]} -gt 0 ] || return 0
 
@@ -73,6 +77,15 @@ look_for_test_tools() {
     have tcpdump || missing+=(tcpdump)
     have valgrind || missing+=(valgrind)
     have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
+}
+
+look_for_launchers() {
+    have slurmctld || missing+=(slurmctld)
+    have slurmd || missing+=(slurmd)
+    have srun || missing+=(slurm-client)
+    have munged || missing+=(munge)
+    have mpirun.openmpi || missing+=(openmpi-bin)
+    have mpiexec.hydra || missing+=(mpich)
 }
 
 add_rust_components() {
@@ -123,7 +136,7 @@ apt-get -q update </dev/null
 apt-get -q -y --no-install-recommends install "$@" </dev/null
 
 # Nor at the next boot.
-for service in nginx-light:nginx squid:squid h2o:h2o nghttp2-proxy:nghttpx; do
+for service in nginx-light:nginx squid:squid h2o:h2o nghttp2-proxy:nghttpx munge:munge slurmctld:slurmctld slurmd:slurmd; do
     case " $* " in
         *" ${service%:*} "*) update-rc.d "${service#*:}" disable >/dev/null 2>&1 || true ;;
     esac

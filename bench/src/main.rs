@@ -9,6 +9,7 @@ mod bare;
 mod child;
 mod cores;
 mod exchanges;
+mod fleet;
 mod instructions;
 mod lag;
 mod memory;
@@ -61,6 +62,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--accuracy-delays log-normal,two-modes,stall,jitter]
   scenarios tables 10: what a step of a scenario costs, against plain calls, wrk, oha and hurl, and memory of visits
                     [--scenario-rounds N] [--scenario-steps N] [--scenario-visits N]
+  fleet    tables 11: CPU of a rank with and without reports each second, how far apart ranks start, merging
+                    [--fleet-pairs N] [--fleet-seconds S] [--fleet-sizes N,N,...]
   instructions  table 7: instructions per call in user space, counted by callgrind
                     [--dev counts those of the dev build next to this program]
                     [--save records them] [--check fails if they have risen by more than 3 %, or 15 % with --dev]
@@ -102,7 +105,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
         }
         Some(
             table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "accuracy"
-            | "scenarios" | "all"),
+            | "scenarios" | "fleet" | "all"),
         ) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
@@ -126,6 +129,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let http2 = multiplexed::Options::parse(&mut words)?;
     let accuracy = accuracy::Options::parse(&mut words)?;
     let scenarios = scenarios::Options::parse(&mut words)?;
+    let fleet = fleet::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -170,6 +174,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     if wanted("scenarios") {
         for table in scenarios::measure(&bench, &scenarios)? {
             output.block(&table);
+        }
+    }
+    if wanted("fleet") {
+        for table in fleet::measure(&bench, &fleet)? {
+            output.block(&table.to_string());
         }
     }
     if wanted("instructions") {

@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use crate::speed::multiplexed;
 use crate::tools::Bench;
-use crate::{accuracy, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
+use crate::{accuracy, fleet, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
 
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
@@ -72,6 +72,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let scenarios = scenarios::Options { rounds: 1, steps: 2_000, seconds: 1, visits: 100, rate: 1_000 };
     for table in scenarios::measure(&bench, &scenarios)? {
+        println!("{table}");
+    }
+    let fleet = fleet::Options { pairs: 1, seconds: 1, rate: 200, sizes: vec![2], documents: 2 };
+    for table in fleet::measure(&bench, &fleet)? {
         println!("{table}");
     }
     match instructions::smoke(&bench)? {

@@ -5,12 +5,14 @@
 //!                                                                       ▲                    │ all are ready
 //!                                                                       │                    ▼
 //!                    Over ◄── dismiss, or any failure before a start    └─ Comparing ◄── Running
+//!                      ▲
+//!                  Refusing, if a meeting fails that not all have come to
 //! ```
 //!
 //! A peer is a stranger until it has proven that it knows the secret. It is allowed few bytes and little time until then,
 //! and there are few strangers at once. What is known of a rank is its `Member`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -30,6 +32,10 @@ const SILENT_AFTER: Duration = Duration::from_secs(3);
 
 /// The time after which a rank that says nothing counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(15);
+
+/// The time for which those who come to a meeting that has failed are told why. They would knock in vain otherwise, until
+/// their own patience ends.
+const REFUSING_TIME: Duration = Duration::from_secs(5);
 
 /// The interval at which each side says that it is still there.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
@@ -62,6 +68,8 @@ pub struct Host {
     peers: BTreeMap<PeerId, Peer>,
     /// Ranks 1 and above.
     members: Vec<Option<Member>>,
+    /// The reason why the meeting has failed, and the ranks that were not told.
+    refusal: (String, BTreeSet<u32>),
     refused: u64,
     next_tick: Duration,
     next_beat: Duration,
@@ -84,6 +92,8 @@ enum Stage {
     Running { own_is_over: bool },
     /// The run is over; clocks are measured again until then.
     Comparing { until: Duration },
+    /// The meeting has failed; ranks that still come are told so until then.
+    Refusing { until: Duration },
     /// Nobody is there any more.
     Over,
 }
@@ -291,6 +301,20 @@ pub enum MeetingError {
     Asked,
 }
 
+impl MeetingError {
+    /// The rank that is the reason, and knows or cannot be told.
+    fn culprit(&self) -> Option<u32> {
+        match *self {
+            Self::OtherPlan { rank, .. }
+            | Self::OtherSize { rank, .. }
+            | Self::OtherVersion { rank, .. }
+            | Self::Lost { rank, .. }
+            | Self::Unable { rank, .. } => Some(rank),
+            Self::Absent { .. } | Self::Twice { .. } | Self::OwnFailure { .. } | Self::Asked => None,
+        }
+    }
+}
+
 /// `rank 3 of 8` or `ranks 3, 5 of 8`.
 fn ranks(absent: &[u32], size: u32) -> String {
     let names: Vec<String> = absent.iter().map(u32::to_string).collect();
@@ -335,6 +359,7 @@ impl Host {
             stage: Stage::Gathering,
             peers: BTreeMap::new(),
             members: (1..size).map(|_| None).collect(),
+            refusal: (String::new(), BTreeSet::new()),
             refused: 0,
             next_tick: now + TICK,
             next_beat: now + BEAT,
@@ -427,6 +452,12 @@ impl Host {
         let slow: Vec<PeerId> =
             self.peers.iter().filter(|(_, peer)| is_slow(peer)).map(|(&id, _)| id).collect();
         slow.into_iter().for_each(|id| self.send_away(id));
+        if let Stage::Refusing { until } = self.stage {
+            if now.clock >= until {
+                self.part(&Message::Bye);
+            }
+            return;
+        }
         if self.stage == Stage::Gathering && now.clock >= self.began + self.patience {
             let (absent, size) = (self.absent(), self.size);
             return self.fail(MeetingError::Absent { absent, size, waited: self.patience });
@@ -483,6 +514,7 @@ impl Host {
                 self.fail(MeetingError::Asked);
             }
             Stage::Running { .. } => (1..self.size).for_each(|rank| self.tell(rank, &Message::Stop)),
+            Stage::Refusing { .. } => self.part(&Message::Bye),
             Stage::Comparing { .. } | Stage::Over => {}
         }
     }
@@ -497,7 +529,7 @@ impl Host {
 
     /// Ends the meeting, as rank 0 cannot go on. `reason`: a sentence.
     pub fn fail_own(&mut self, reason: String) {
-        if self.stage != Stage::Over {
+        if !matches!(self.stage, Stage::Refusing { .. } | Stage::Over) {
             let host = self.own.host.clone();
             self.fail(MeetingError::OwnFailure { host, reason });
         }
@@ -505,7 +537,9 @@ impl Host {
 
     /// Sends all home: there is nothing left to do.
     pub fn dismiss(&mut self) {
-        self.part(&Message::Bye);
+        if !matches!(self.stage, Stage::Refusing { .. } | Stage::Over) {
+            self.part(&Message::Bye);
+        }
     }
 
     /// The next bytes to send.
@@ -564,6 +598,14 @@ impl Host {
 
     fn join(&mut self, now: Time, id: PeerId, join: Join) {
         let (rank, host) = (join.rank, printable(&join.host));
+        if let Stage::Refusing { .. } = self.stage {
+            self.refuse(id, self.refusal.0.clone());
+            self.refusal.1.remove(&rank);
+            if self.refusal.1.is_empty() {
+                self.part(&Message::Bye);
+            }
+            return;
+        }
         if self.stage != Stage::Gathering {
             return self.refuse(id, "the other ranks have met without it".to_owned());
         }
@@ -772,7 +814,7 @@ impl Host {
         }
         let host = member.join.host.clone();
         match stage {
-            Stage::Over => {}
+            Stage::Refusing { .. } | Stage::Over => {}
             Stage::Gathering | Stage::Measuring | Stage::Met | Stage::Preparing { .. } => {
                 self.fail(MeetingError::Lost { rank, host, reason: reason.to_owned() });
             }
@@ -802,16 +844,41 @@ impl Host {
     }
 
     fn fail(&mut self, error: MeetingError) {
-        self.part(&Message::Refused { reason: error.to_string() });
+        let reason = error.to_string();
+        let mut to_tell: BTreeSet<u32> = self.absent().into_iter().collect();
+        if let Some(culprit) = error.culprit() {
+            to_tell.remove(&culprit);
+        }
+        let may_come = self.stage == Stage::Gathering
+            && !matches!(error, MeetingError::Absent { .. } | MeetingError::Asked);
+        if may_come && !to_tell.is_empty() {
+            self.send_members_away(&Message::Refused { reason: reason.clone() });
+            self.refusal = (reason, to_tell);
+            self.stage = Stage::Refusing { until: self.next_tick + REFUSING_TIME };
+        } else {
+            self.part(&Message::Refused { reason });
+        }
         self.events.push_back(HostEvent::Failed(error));
+    }
+
+    /// Sends those who have joined away with this word.
+    fn send_members_away(&mut self, word: &Message) {
+        for rank in 1..self.size {
+            self.tell(rank, word);
+        }
+        for id in self.members.iter().flatten().filter_map(|member| member.peer) {
+            self.peers.remove(&id);
+            self.closing.push_back(id);
+        }
     }
 
     /// Sends all away with this word.
     fn part(&mut self, word: &Message) {
-        self.stage = Stage::Over;
-        for rank in 1..self.size {
-            self.tell(rank, word);
+        // When they were refused, members are gone.
+        if !matches!(self.stage, Stage::Refusing { .. }) {
+            self.send_members_away(word);
         }
+        self.stage = Stage::Over;
         let all: Vec<PeerId> = std::mem::take(&mut self.peers).into_keys().collect();
         self.closing.extend(all);
     }

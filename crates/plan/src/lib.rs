@@ -346,6 +346,9 @@ pub struct Watch {
     /// Reports each step of a scenario as it is judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steps: bool,
+    /// Reports service times and lags with each interval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clocks: bool,
 }
 
 /// The parts of a message to print.

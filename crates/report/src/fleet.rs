@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::forms::Screen;
 use crate::grid::{Column, Grid, widths};
-use crate::number::{fixed, ratio, time};
+use crate::number::{count, fixed, ratio, time};
 use crate::verdict::{Finding, Level, Reason, Verdict, verdict};
 
 /// Ranks that carried out a run together: equal processes, each with its shards of the plan.
@@ -71,6 +71,44 @@ pub struct LostRank {
     pub host: String,
     /// Reason.
     pub reason: String,
+    /// What it told of the run before. No figure of the result has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<ToldSeconds>,
+}
+
+/// Seconds that a rank told of before it was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToldSeconds {
+    /// End of the last of them, since the start of the run, in nanoseconds.
+    pub until_ns: u64,
+    /// Calls that were due in them and were made.
+    pub offered: u64,
+    /// Complete replies.
+    pub replies: u64,
+    /// Calls that failed.
+    pub failed_calls: u64,
+}
+
+impl ToldSeconds {
+    /// Adds an interval that ended at this time after the start.
+    pub fn add(&mut self, end: Duration, offered: u64, replies: u64, failed_calls: u64) {
+        self.until_ns = self.until_ns.max(whole_nanos(end));
+        self.offered += offered;
+        self.replies += replies;
+        self.failed_calls += failed_calls;
+    }
+}
+
+impl Display for ToldSeconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = time(self.until_ns as f64 / 1e6);
+        let (offered, replies) = (count(self.offered), count(self.replies));
+        write!(f, "until {until}: {offered} calls offered, {replies} replies")?;
+        match self.failed_calls {
+            0 => Ok(()),
+            failed => write!(f, ", {} failed", count(failed)),
+        }
+    }
 }
 
 impl FleetRank {
@@ -111,6 +149,33 @@ impl Fleet {
         // What one part lacks, the other may have.
         self.lost.retain(|lost| self.ranks.iter().all(|rank| rank.rank != lost.rank));
         self.strangers += other.strangers;
+    }
+
+    /// Takes up what the log of a rank says of the run, if the result of that rank is missing.
+    ///
+    /// # Errors
+    /// If it is not, or if there is no such rank.
+    pub fn add_log(&mut self, rank: u32, told: ToldSeconds) -> Result<(), String> {
+        if !self.missing().contains(&rank) {
+            return Err(match rank < self.size {
+                true => {
+                    format!("expected the log of a rank whose result is missing, got that of rank {rank}")
+                }
+                false => format!("expected the log of a rank below {}, got that of rank {rank}", self.size),
+            });
+        }
+        let lost = match self.lost.iter_mut().find(|lost| lost.rank == rank) {
+            Some(lost) => lost,
+            None => {
+                let reason = "its result is not here".to_owned();
+                self.lost.push(LostRank { rank, host: "?".to_owned(), reason, told: None });
+                self.lost.sort_by_key(|lost| lost.rank);
+                let place = self.lost.iter().position(|lost| lost.rank == rank).unwrap_or_default();
+                &mut self.lost[place]
+            }
+        };
+        lost.told = Some(told);
+        Ok(())
     }
 
     /// Ranks whose results are missing.
@@ -200,7 +265,10 @@ impl Fleet {
     /// Ranks whose results are missing, a sentence each.
     pub(crate) fn losses(&self) -> Vec<String> {
         let sentence = |rank: u32| match self.lost.iter().find(|lost| lost.rank == rank) {
-            Some(LostRank { host, reason, .. }) => format!("rank {rank} ({host}): {reason}"),
+            Some(LostRank { host, reason, told, .. }) => {
+                let told = told.map_or_else(String::new, |told| format!("; {told}"));
+                format!("rank {rank} ({host}): {reason}{told}")
+            }
             None => format!("rank {rank}"),
         };
         self.missing().into_iter().map(sentence).collect()

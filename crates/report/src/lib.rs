@@ -47,7 +47,7 @@ pub use curves::PercentileCurve;
 pub use diagnosis::{no_reply, same_status};
 pub use differing::PLAN_OPTIONS;
 pub use figures::{Confidence, RunFigures, Steady, Times};
-pub use fleet::{Fleet, FleetRank, LostRank, RankClock};
+pub use fleet::{Fleet, FleetRank, LostRank, RankClock, ToldSeconds};
 pub use forms::{Form, Report, Screen};
 pub use hgrm::hgrm;
 pub use http2::http2;

@@ -52,7 +52,7 @@ pub use receive::ReceiveFigures;
 pub use recorder::{End, RecordedFigures, Recorder, SessionEnd, TickRates};
 pub use replay::{RecordedReply, ReplayFigures, StatusChange};
 pub use replies::{Compressed, Mismatch, Mismatches};
-pub use series::{Interval, Phase, Series, VisitCounts};
+pub use series::{Interval, Phase, Series, VisitCounts, WatchedClocks};
 pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use status_codes::StatusCodes;

@@ -75,6 +75,17 @@ impl DurationMoments {
         self.sum_ns2 = self.sum_ns2.saturating_add(u128::from(ns).pow(2));
     }
 
+    /// Adds a value this many times.
+    pub fn add_times(&mut self, duration: Duration, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let ns = crate::nanos::whole(duration);
+        let (times, squared) = (u128::from(count), u128::from(ns).pow(2));
+        let sum_ns2 = squared.saturating_mul(times);
+        self.merge(&Self { count, sum_ns: u128::from(ns) * times, sum_ns2, min_ns: ns, max_ns: ns });
+    }
+
     /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.min_ns = match (self.count, other.count) {

@@ -61,6 +61,26 @@ impl VisitCounts {
     }
 }
 
+/// Further figures of an interval, for those who watch a run. They are in no document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedClocks {
+    /// Service times of the calls that ended in it.
+    pub service: Classes,
+    /// Lags of the arrivals that started in it.
+    pub lag: Classes,
+    /// Processor time of the workers.
+    #[serde(rename = "cpu_ns", with = "crate::nanos")]
+    pub cpu: Duration,
+}
+
+impl WatchedClocks {
+    fn merge(&mut self, other: &Self) {
+        self.service.merge(&other.service);
+        self.lag.merge(&other.lag);
+        self.cpu += other.cpu;
+    }
+}
+
 /// Events of one interval of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
@@ -104,6 +124,9 @@ pub struct Interval {
     /// Visits; `None` if the workload has no scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<VisitCounts>,
+    /// Further figures, if somebody watches the run who wants them.
+    #[serde(skip)]
+    pub clocks: Option<Box<WatchedClocks>>,
 }
 
 impl Interval {
@@ -153,6 +176,9 @@ impl Interval {
         self.latency.merge(&other.latency);
         if let Some(other) = &other.visits {
             self.visits.get_or_insert_default().add_ended(other);
+        }
+        if let Some(other) = &other.clocks {
+            self.clocks.get_or_insert_default().merge(other);
         }
     }
 }
@@ -269,8 +295,33 @@ pub(crate) struct SeriesRecorder {
     latency: Histogram<u32>,
     /// Visits under way, if the workload has scenarios.
     visits_open: Option<u64>,
+    /// WatchedClocks of the interval in progress, if somebody wants them.
+    clocks: Option<Box<ClocksRecorder>>,
     /// Completed intervals that have not been reported yet.
     unreported: VecDeque<Interval>,
+}
+
+#[derive(Clone, Debug)]
+struct ClocksRecorder {
+    service: Histogram<u32>,
+    lag: Histogram<u32>,
+}
+
+impl ClocksRecorder {
+    /// Removes and returns what was recorded.
+    fn take(&mut self) -> WatchedClocks {
+        let take = |histogram: &mut Histogram<u32>| {
+            let classes = Classes::from_histogram(histogram);
+            histogram.reset();
+            classes
+        };
+        WatchedClocks { service: take(&mut self.service), lag: take(&mut self.lag), cpu: Duration::ZERO }
+    }
+}
+
+fn histogram() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, MAX_US, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants that the histogram accepts")
 }
 
 impl SeriesRecorder {
@@ -280,9 +331,9 @@ impl SeriesRecorder {
             start,
             series: Series::default(),
             current: Interval { phase, ..Interval::default() },
-            latency: Histogram::new_with_bounds(1, MAX_US, SIGNIFICANT_DIGITS)
-                .expect("the bounds are constants that the histogram accepts"),
+            latency: histogram(),
             visits_open: None,
+            clocks: None,
             unreported: VecDeque::new(),
         }
     }
@@ -291,6 +342,23 @@ impl SeriesRecorder {
     pub(crate) fn count_visits(&mut self) {
         self.visits_open = Some(0);
         self.current.visits = Some(VisitCounts::default());
+    }
+
+    /// Records clocks as well, for those who watch the run.
+    pub(crate) fn watch_clocks(&mut self) {
+        self.clocks = Some(Box::new(ClocksRecorder { service: histogram(), lag: histogram() }));
+    }
+
+    pub(crate) fn add_service(&mut self, service: Duration) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.service.saturating_record(crate::timing::whole_micros(service));
+        }
+    }
+
+    pub(crate) fn add_lag(&mut self, lag: Duration) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.lag.saturating_record(crate::timing::whole_micros(lag));
+        }
     }
 
     pub(crate) fn visit_started(&mut self) {
@@ -374,7 +442,8 @@ impl SeriesRecorder {
             self.latency.reset();
         }
         if self.unreported.len() < INTERVALS_MAX {
-            self.unreported.push_back(done.clone());
+            let clocks = self.clocks.as_mut().map(|clocks| Box::new(clocks.take()));
+            self.unreported.push_back(Interval { clocks, ..done.clone() });
         }
         self.series.push(done);
     }

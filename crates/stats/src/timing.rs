@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::DurationMoments;
+use crate::{Classes, DurationMoments};
 
 /// Range of the histogram: 1 µs to 1 h. Longer times count as 1 h; the moments stay exact.
 pub(crate) const MAX_US: u64 = 3_600_000_000;
@@ -38,6 +38,14 @@ impl Timing {
     pub fn add(&mut self, duration: Duration) {
         self.moments.add(duration);
         self.histogram.saturating_record(whole_micros(duration));
+    }
+
+    /// Adds the durations of a sparse histogram, as exactly as it has them.
+    pub fn add_classes(&mut self, classes: &Classes) {
+        for (us, count) in classes.iter() {
+            self.moments.add_times(Duration::from_micros(us.into()), count.into());
+            self.histogram.saturating_record_n(us.into(), count.into());
+        }
     }
 
     /// Adds the durations of `other`, exactly.

@@ -28,6 +28,11 @@ pub fn disturbed(reason: &str) {
     record(reason);
 }
 
+/// Records that the calling test is skipped because it takes too long for every change.
+pub fn unless_long() {
+    record("it runs in `make test-long`");
+}
+
 fn record(reason: &str) {
     let thread = thread::current();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));

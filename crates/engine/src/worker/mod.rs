@@ -373,6 +373,7 @@ fn figures(plan: &Plan) -> RecordedFigures {
         groups: plan.recording.split.is_some(),
         slowest: plan.recording.slowest as usize,
         kernel: plan.recording.kernel_sends.is_some(),
+        clocks: plan.watch.clocks,
     }
 }
 

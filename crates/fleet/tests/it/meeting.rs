@@ -53,6 +53,20 @@ fn ranks_start_together_within_what_is_known_of_their_clocks_and_bring_their_res
     }
 }
 
+#[test]
+fn who_comes_shortly_after_a_meeting_has_failed_is_told_why() {
+    let mut all = guests(4);
+    all[0].join.digest = "another".to_owned();
+    all[1].comes = MS * 900;
+    all[2].comes = MS * 4_000;
+    let outcome = meet(4, all, None);
+    let sentence = "rank 1 (n1) has another plan than rank 0 (n0): expected the same command line everywhere";
+    check_failure(&outcome, sentence);
+    for fate in &outcome.fates {
+        assert_eq!(fate.end, Some(GuestEvent::Refused { reason: sentence.to_owned() }));
+    }
+}
+
 proptest! {
     #[test]
     fn slow_and_lopsided_links_shift_a_start_by_no_more_than_is_said(

@@ -14,6 +14,7 @@ use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
+use crate::runner::monitor::read_of_rank;
 use crate::runner::results::{cannot_write, file};
 use crate::terminal;
 use crate::terminal::colour::ColourChoice;
@@ -168,15 +169,33 @@ pub mod merge {
     /// The sum, unless it went to a file.
     fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
         anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
-        let documents: Vec<Document> =
-            args.files.iter().map(|name| read(name)).collect::<anyhow::Result<_>>()?;
-        let merged = result::merge(documents).map_err(|error| match error {
+        let (mut documents, mut names, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for name in &args.files {
+            let bytes = bytes(name)?;
+            match read_of_rank(&bytes) {
+                Some((rank, told)) => logs.push((name, rank, told)),
+                None => {
+                    names.push(name);
+                    let document = Document::read(&bytes);
+                    documents.push(document.with_context(|| format!("`{}`", name.to_string_lossy()))?);
+                }
+            }
+        }
+        anyhow::ensure!(!documents.is_empty(), "expected the name of a result among them, got logs alone");
+        let mut merged = result::merge(documents).map_err(|error| match error {
             MergeError::Twice { first, other, common } => {
-                let [first, other] = [first, other].map(|index| args.files[index].to_string_lossy());
+                let [first, other] = [first, other].map(|index| names[index].to_string_lossy());
                 anyhow::anyhow!("`{first}` and `{other}` {common}")
             }
             error => error.into(),
         })?;
+        for (name, rank, told) in logs {
+            let added = match &mut merged.fleet {
+                Some(fleet) => fleet.add_log(rank, told),
+                None => Err(format!("expected results of a fleet with the log of rank {rank}, got others")),
+            };
+            added.map_err(|wrong| anyhow::anyhow!("`{}`: {wrong}", name.to_string_lossy()))?;
+        }
         let json = merged.json();
         match &args.output {
             None => Ok(json),
@@ -231,8 +250,8 @@ pub mod rerun {
         let name = os_string(name);
         let plan =
             make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
-        let calls = args.results.calls.is_some();
-        Ok(plan.edit(|plan| plan.watch.calls = calls)?)
+        let (calls, clocks) = (args.results.calls.is_some(), args.metrics.option().is_some());
+        Ok(plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?)
     }
 }
 

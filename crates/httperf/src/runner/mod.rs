@@ -2,7 +2,8 @@
 //!
 //! A `Runner` is the sequence that every command goes through which offers load: it rehearses plans, prepares files,
 //! watches for signals, and makes runs until one of those asks for the end. [`run`](run::run) is the one run of
-//! `httperf` itself, which is watched, judged and reported.
+//! `httperf` itself, which is watched, judged and reported; [`Trials`](trials::Trials) makes those of a sweep, a search or
+//! a comparison.
 
 pub(crate) mod checks;
 pub(crate) mod fleet;
@@ -16,6 +17,7 @@ pub mod results;
 mod run;
 mod signals;
 mod trace;
+pub(crate) mod trials;
 
 use std::cell::RefCell;
 use std::process::ExitCode;
@@ -102,22 +104,25 @@ impl Runner {
     /// The reason why the plan cannot be carried out.
     pub(crate) fn run(&self, plan: Plan) -> anyhow::Result<Document> {
         let provenance = self.provenance();
-        let summary = self.measure(&plan)?;
-        let ended_early = match () {
-            () if self.is_interrupted() => Some(EarlyEnd::Asked),
-            () => summary.gave_up.then_some(EarlyEnd::Hopeless),
-        };
+        let summary = self.measure(Part::whole(&plan, None))?;
+        let ended_early = self.ending(&summary);
         Ok(provenance.document(plan, summary, ended_early))
     }
 
-    /// Carries out a plan that nobody watches.
+    /// The reason for which a run ended early that nobody watched.
+    fn ending(&self, summary: &Summary) -> Option<EarlyEnd> {
+        let asked = self.is_interrupted().then_some(EarlyEnd::Asked);
+        asked.or(summary.gave_up.then_some(EarlyEnd::Hopeless))
+    }
+
+    /// Carries out a part of a run that nobody watches.
     ///
     /// # Errors
     /// The reason why the plan cannot be carried out.
-    pub(crate) fn measure(&self, plan: &Plan) -> Result<Summary, httperf_engine::Error> {
-        let mut silent = vec![Silent; plan.workers().get() as usize];
+    pub(crate) fn measure(&self, part: Part<'_>) -> Result<Summary, httperf_engine::Error> {
+        let mut silent = vec![Silent; part.plan.workers().get() as usize];
         let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();
-        self.observe(Part::whole(plan, None), &mut observers)
+        self.observe(part, &mut observers)
     }
 
     /// Carries out a part of a run with as many workers as there are observers. If it replays a recording, that is opened

@@ -1,23 +1,24 @@
 //! One run: watched, judged, and reported.
 
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
-use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
+use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
 
 use crate::command_line::args::{Args, ReportForm};
-use crate::terminal;
 use crate::terminal::messages::Program;
+use crate::terminal::{self, shows_stdout};
 
 use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};
-use super::monitor::{self, Feed, Monitor};
+use super::monitor::{self, Feed, MetricsSettings, Monitor};
 use super::print::{Printer, Printing};
 use super::results::{CallLog, CallSender, OwnResult, ResultFiles, steps_of};
 use super::trace;
@@ -27,6 +28,7 @@ use super::trace;
 /// # Errors
 /// The exit status of a run that could not be carried out or reported. The reason was printed.
 pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+    let program = &fleet::named(program, &args.fleet);
     let seat = Seat::of(&args.fleet).map_err(|error| program.fail(&error))?;
     let plan = match &seat {
         Some(seat) => seat.plan(plan).map_err(|error| program.fail(&error))?,
@@ -53,14 +55,19 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     })?;
     runner.warn_of_problems(program, &plan);
     let meeting = seat.filter(|seat| seat.meets());
-    let hosting = meeting.map(|seat| Hosting::gather(program, seat, &plan, &runner.stop)).transpose();
-    let hosting = hosting.map_err(|error| program.fail(&error))?;
+    let gather = |seat| Hosting::gather(program, seat, "run", std::slice::from_ref(&plan), &runner.stop);
+    let hosting = meeting.map(gather).transpose()?;
+    if let Some(hosting) = &hosting {
+        hosting.begin(None);
+    }
     let provenance = runner.provenance();
     let watching = monitor::WatchSettings {
         program: program.clone(),
         live: args.live,
         has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
+        rank: seat.filter(|seat| !seat.meets()).map(|seat| seat.rank.index()),
+        metrics: MetricsSettings::of(&args.metrics, provenance.run(), seat),
         relay: None,
     };
     let part = match (&hosting, seat) {
@@ -105,7 +112,9 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     }
     let document = match hosting {
         Some(hosting) => {
-            let (document, complaints) = hosting.merged(document).map_err(|error| program.fail(&error))?;
+            let merged = hosting.merged(document);
+            hosting.leave();
+            let (document, complaints) = merged.map_err(|error| program.fail(&error))?;
             complaints.iter().for_each(|complaint| program.say(complaint));
             watched.has_failed |= !complaints.is_empty();
             document
@@ -238,6 +247,7 @@ pub(super) fn carry_out(
             printer: printing.printer(worker),
             calls: calls.map(CallLog::sender),
             feed: None,
+            cpu: Duration::ZERO,
         })
         .collect();
     let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
@@ -280,6 +290,21 @@ struct Watcher<'a> {
     printer: Printer<'a>,
     calls: Option<CallSender>,
     feed: Option<Feed>,
+    /// Processor time of the worker's thread when the last interval ended.
+    cpu: Duration,
+}
+
+impl Watcher<'_> {
+    /// Tells of an interval; with the processor time since the one before, if somebody wants to know.
+    fn tell(&mut self, interval: &Interval) {
+        let Some(feed) = &mut self.feed else { return };
+        let Some(clocks) = &interval.clocks else { return feed.interval(interval) };
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let now = Duration::try_from(now).unwrap_or_default();
+        let cpu = now.saturating_sub(std::mem::replace(&mut self.cpu, now));
+        let clocks = Some(Box::new(WatchedClocks { cpu, ..(**clocks).clone() }));
+        feed.interval(&Interval { clocks, ..interval.clone() });
+    }
 }
 
 impl Observer for Watcher<'_> {
@@ -295,9 +320,7 @@ impl Observer for Watcher<'_> {
                 trace::show_end(self.plan, visit, scenario, fate);
             }
             Observation::Interval { interval } => {
-                if let Some(feed) = &mut self.feed {
-                    feed.interval(interval);
-                }
+                self.tell(interval);
             }
             _ => self.printer.observe(what),
         }
@@ -333,7 +356,7 @@ fn form(args: &Args) -> Printed {
         _ if args.results.steps_on_stdout() => Printed::Steps,
         ReportForm::Classic => Printed::Classic,
         ReportForm::Full => Printed::Full,
-        ReportForm::Auto if io::stdout().is_terminal() => Printed::Full,
+        ReportForm::Auto if shows_stdout() => Printed::Full,
         ReportForm::Auto => Printed::Classic,
     }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use httperf_engine::StopRequest;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::terminal::lines;
+use crate::terminal::{is_below_mpirun, lines};
 
 /// The exit status of a program that a signal ended, less the signal's number.
 const SIGNAL_STATUS: u8 = 128;
@@ -27,10 +27,14 @@ pub(crate) struct EndSignals {
 impl EndSignals {
     /// Lets SIGINT, SIGTERM and SIGHUP ask for the end. A further one has the effect it always has, if it is
     /// [impatient](is_impatient). A SIGHUP that the program was started to ignore, as by `nohup`, stays ignored.
+    ///
+    /// When mpirun of Open MPI is told to end, it sends SIGCONT, a second later SIGTERM, and right behind that SIGKILL. So
+    /// its SIGCONT is the only warning, and counts as SIGTERM.
     pub(crate) fn watch(stop: StopRequest) -> anyhow::Result<Self> {
         let received = Arc::new(AtomicI32::new(0));
         let hangup = (!httperf_sys::is_ignored(SIGHUP)).then_some(SIGHUP);
-        let watched = [SIGINT, SIGTERM].into_iter().chain(hangup);
+        let warning = is_below_mpirun().then_some(SIGCONT);
+        let watched = [SIGINT, SIGTERM].into_iter().chain(hangup).chain(warning);
         let mut signals = Signals::new(watched).context("cannot watch for signals")?;
         let is_over = Arc::new(AtomicBool::new(false));
         let (first, over) = (Arc::clone(&received), Arc::clone(&is_over));
@@ -39,6 +43,7 @@ impl EndSignals {
             .spawn(move || {
                 let mut asked_at: Option<Instant> = None;
                 for signal in &mut signals {
+                    let signal = if signal == SIGCONT { SIGTERM } else { signal };
                     // After the run there is nothing that a first one could ask for, and what it waits for may never come.
                     let has_ended = asked_at.is_none() && over.load(Ordering::Relaxed);
                     if is_impatient(asked_at.map(|at| at.elapsed())) || has_ended {

@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use httperf_report::Colours;
 
 use crate::command_line::grammar::{ParseStop, Value};
+use crate::terminal::is_below_mpirun;
 
 /// `--color`: when output is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +42,10 @@ impl ColourChoice {
     }
 }
 
-/// Returns true if the user wants no colours (<https://no-color.org>) or the terminal has none.
+/// Returns true if the user wants no colours (<https://no-color.org>), the terminal has none, or what looks like one is
+/// mpirun, which may write to a file.
 fn are_unwelcome() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
+        || is_below_mpirun()
 }

@@ -6,11 +6,23 @@ pub mod messages;
 pub(crate) mod progress;
 pub(crate) mod status_line;
 
+use std::env;
 use std::io::{self, IsTerminal};
+
+/// Returns true if standard output is a terminal that somebody looks at. mpirun of Open MPI gives each of its processes a
+/// terminal of its own, and writes what comes there to wherever its own output goes.
+pub(crate) fn shows_stdout() -> bool {
+    io::stdout().is_terminal() && !is_below_mpirun()
+}
+
+/// Returns true if mpirun of Open MPI has started this process.
+pub(crate) fn is_below_mpirun() -> bool {
+    env::var_os("OMPI_COMM_WORLD_RANK").is_some()
+}
 
 /// The width of the terminal on standard output, if there is one that says.
 pub(crate) fn columns() -> Option<usize> {
     let stdout = io::stdout();
-    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    let size = shows_stdout().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }

@@ -17,13 +17,13 @@ use crate::support::words;
 const LOAD: &str = "--rate 100 --num-conns 800";
 
 /// A process of a fleet: the words before the program, and its arguments.
-struct Process {
-    before: String,
-    arguments: String,
+pub(crate) struct Process {
+    pub(crate) before: String,
+    pub(crate) arguments: String,
 }
 
 /// The processes of a fleet of this size with the same arguments.
-fn fleet(size: usize, arguments: &str) -> Vec<Process> {
+pub(crate) fn fleet(size: usize, arguments: &str) -> Vec<Process> {
     let process = |rank: usize| Process {
         before: String::new(),
         arguments: format!("{arguments} --fleet {rank}/{size}"),
@@ -32,7 +32,7 @@ fn fleet(size: usize, arguments: &str) -> Vec<Process> {
 }
 
 /// Runs all processes at once, and returns what came of them.
-fn run(processes: &[Process]) -> Vec<Outcome> {
+pub(crate) fn run(processes: &[Process]) -> Vec<Outcome> {
     let invocation = |process: &Process| {
         let mut all: Vec<OsString> = words(&process.before).into_iter().map(Into::into).collect();
         all.push(under_test().into());
@@ -54,11 +54,11 @@ fn run(processes: &[Process]) -> Vec<Outcome> {
     })
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn told(outcomes: &[Outcome]) -> String {
+pub(crate) fn told(outcomes: &[Outcome]) -> String {
     outcomes
         .iter()
         .map(|outcome| format!("{:?}\n{}\n{}\n", outcome.exit, text(&outcome.stdout), text(&outcome.stderr)))
@@ -66,23 +66,23 @@ fn told(outcomes: &[Outcome]) -> String {
 }
 
 #[track_caller]
-fn check_exits(outcomes: &[Outcome], expected: i32) {
+pub(crate) fn check_exits(outcomes: &[Outcome], expected: i32) {
     for (rank, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.exit, Exit::Code(expected), "rank {rank}: {}", told(outcomes));
     }
 }
 
-fn document(bench: &Bench, name: &str) -> Value {
+pub(crate) fn document(bench: &Bench, name: &str) -> Value {
     serde_json::from_str(&bench.read(name)).expect("it is JSON")
 }
 
 /// The options that name the server of a bench, and a folder of its own to meet in.
-fn at(bench: &Bench, name: &str) -> String {
+pub(crate) fn at(bench: &Bench, name: &str) -> String {
     bench.expand(&format!("--server 127.0.0.1 --port {} --meet dir:@{name}", bench.port))
 }
 
 /// A port to meet at. Not one of those that the system hands out: until it is used, another test could be given it.
-fn meeting_port() -> u16 {
+pub(crate) fn meeting_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ fn meeting_port() -> u16 {
 }
 
 /// What was asked for, and how often.
-fn targets(server: &RealServer, before: usize, count: usize) -> BTreeMap<String, usize> {
+pub(crate) fn targets(server: &RealServer, before: usize, count: usize) -> BTreeMap<String, usize> {
     let began = std::time::Instant::now();
     while server.logged().len() < before + count && began.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(10));
@@ -237,10 +237,11 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     let bench = Bench::new();
     // Over TCP the end of a process is seen at once.
     let arguments = format!(
-        "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {}{more}",
+        "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {} --interval-log {}{more}",
         bench.port,
         meeting_port(),
-        bench.expand("@r.json")
+        bench.expand("@r.json"),
+        bench.expand("@i.log")
     );
     let mut processes = fleet(3, &arguments);
     processes[2].before = "timeout -s KILL 4".to_owned();
@@ -256,6 +257,23 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     assert_eq!(document["fleet"]["lost"][0]["rank"], 2);
     let replies = document["summary"]["replies"].as_u64().expect("a number");
     assert!((530..=536).contains(&replies), "two of three shares: {replies}");
+    // Its own log tells at least as much of it as rank 0 has heard.
+    let told = document["fleet"]["lost"][0]["told"]["replies"].as_u64().unwrap_or(0);
+    let merged = bench.command("merge @r.json @i.log.rank2");
+    assert_eq!(merged.exit, Exit::Code(0), "{}", text(&merged.stderr));
+    let merged: Value = serde_json::from_slice(&merged.stdout).expect("it is JSON");
+    let logged = merged["fleet"]["lost"][0]["told"]["replies"].as_u64().unwrap_or(0);
+    assert!((1..266).contains(&logged) && told <= logged, "told {told}, logged {logged}");
+    assert_eq!(merged["summary"], document["summary"], "no figure has what is lost");
+    let refused = bench.command("merge @i.log.rank2");
+    assert_eq!(refused.exit, Exit::Code(1));
+    let error = text(&refused.stderr);
+    assert!(error.contains("expected the name of a result among them, got logs alone"), "{error}");
+    let refused = bench.command("merge @r.json @i.log.rank1");
+    assert_eq!(refused.exit, Exit::Code(1));
+    let error = text(&refused.stderr);
+    let expected = "expected the log of a rank whose result is missing, got that of rank 1";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]
@@ -347,6 +365,62 @@ fn who_does_not_know_the_secret_is_sent_away() {
 }
 
 #[test]
+fn a_rank_whose_disk_is_full_is_named() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("results")).expect("the folder can be written to");
+    std::os::unix::fs::symlink("/dev/full", bench.path("results/rank-3.json")).expect("it can be written to");
+    let arguments =
+        format!("{} --rate 100 --num-conns 100 --output {}", at(&bench, "a"), bench.expand("@results/"));
+    let outcomes = run(&fleet(4, &arguments));
+    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    assert_eq!(exits, [1, 0, 0, 1].map(Exit::Code), "{}", told(&outcomes));
+    for rank in [0, 3] {
+        let error = text(&outcomes[rank].stderr);
+        assert!(error.contains("No space left on device"), "{}", told(&outcomes));
+    }
+    assert!(text(&outcomes[0].stderr).contains("rank 3 ("), "{}", told(&outcomes));
+}
+
+#[test]
+fn ranks_that_do_not_come_together_send_nothing() {
+    let settings = Settings { has_log: true, ..Settings::default() };
+    let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
+    let load = |more: &str| {
+        let place = format!("--meet 127.0.0.1:{}", meeting_port());
+        format!("--server 127.0.0.1 --port {} {LOAD} {place} --meet-timeout 4 {more}", server.port())
+    };
+    // Two fleets at one port: rank 0 of one is refused the port, and its guest comes to the other.
+    let arguments = load("");
+    let mut processes = fleet(2, &arguments);
+    let mut others = fleet(2, &format!("{arguments} --timeout 9"));
+    let after = |seconds: u32| format!("sh -c 'sleep {seconds}; exec \"$@\"' sh");
+    processes[1].before = after(2);
+    others.iter_mut().for_each(|process| process.before = after(1));
+    processes.extend(others);
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let errors: Vec<String> = outcomes.iter().map(|outcome| text(&outcome.stderr)).collect();
+    assert!(errors[0].contains("--fleet: rank 1 (") && errors[0].contains("has another plan"), "{errors:?}");
+    assert!(errors[2].contains("--meet: cannot open 127.0.0.1:"), "{errors:?}");
+    assert!(errors[3].contains("httperf[1]: rank 0 has refused: rank 1 ("), "{errors:?}");
+    // One has not been given the secret.
+    let mut processes = fleet(2, &load(""));
+    processes[0].before = "HTTPERF_FLEET_SECRET=known".to_owned();
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(error.contains("a stranger came to the meeting, as rank 1, and was sent away"), "{error}");
+    // The same rank twice.
+    let mut processes = fleet(3, &load(""));
+    processes[2].arguments = processes[1].arguments.clone();
+    let outcomes = run(&processes);
+    check_exits(&outcomes, 1);
+    let error = text(&outcomes[0].stderr);
+    assert!(error.contains("--fleet: rank 1 is there twice, on "), "{}", told(&outcomes));
+    assert_eq!(server.logged(), [], "nobody has offered load");
+}
+
+#[test]
 fn what_a_launcher_says_is_enough() {
     let bench = Bench::new();
     let job = meeting_port();
@@ -435,7 +509,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         (
             "",
             "--fleet 1/2 --meet 127.0.0.1:1 --meet-timeout 1",
-            "httperf: --fleet: expected at most 1 threads in all",
+            "httperf[1]: --fleet: expected at most 1 threads in all",
         ),
         (
             "SLURM_PROCID=0 SLURM_NTASKS=4",

@@ -108,6 +108,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
+    ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
+    ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
     ("replay.md", "Replay of ", Check::NotCompared("tests/it/replays.rs looks for these lines")),
     (

@@ -104,6 +104,7 @@ impl Trial {
             outcome,
             reasons,
             verdict: verdict.clone(),
+            ranks: run.fleet.as_ref().map(|fleet| fleet.size),
         }
     }
 
@@ -311,7 +312,11 @@ impl<'a> Blame<'a> {
 
     fn findings(&self) -> impl Iterator<Item = &'a Finding> {
         let reasons = self.verdict.reasons.iter();
-        reasons.filter(|reason| reason.level > Level::Valid).map(|reason| &reason.finding)
+        reasons.filter(|reason| reason.level > Level::Valid).map(|reason| match &reason.finding {
+            // Whatever limits one rank limits all.
+            Finding::AtRank { finding, .. } => finding,
+            finding => finding,
+        })
     }
 }
 

@@ -100,6 +100,9 @@ pub struct Trial {
     pub reasons: Vec<Cause>,
     /// Reliability of the figures.
     pub verdict: Verdict,
+    /// Number of ranks that made the trial together, if it was a fleet's (`--fleet`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
 }
 
 /// Verdict of a trial on the server.

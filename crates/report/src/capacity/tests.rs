@@ -284,6 +284,13 @@ fn the_client_s_faults_are_not_blamed_on_the_server() {
     let waiting = Finding::KeptWaiting { share: 0.2, preempted: 9 };
     assert_eq!(with(&mut run, Level::Suspect, waiting.clone()).outcome, CapacityOutcome::Client);
     assert_eq!(with(&mut run, Level::Valid, cpu.clone()).outcome, CapacityOutcome::Beyond);
+    let at_rank = Finding::AtRank { rank: 3, finding: Box::new(cpu.clone()) };
+    let spoiled = with(&mut run, Level::Suspect, at_rank);
+    assert_eq!(
+        spoiled.reasons[0],
+        Cause::Client("client cpu".to_owned()),
+        "one rank is a part of the client"
+    );
     assert_eq!(with(&mut run, Level::Suspect, Finding::NeverSteady).outcome, CapacityOutcome::Beyond);
     // Waiting for a processor does not grow a backlog; a saturated processor does.
     let (mut run, _) = trial("p99<50ms", 1000.0, bucket(600.0));

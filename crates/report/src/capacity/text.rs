@@ -20,6 +20,9 @@ pub(crate) fn body(capacity: &CapacityReport, screen: Screen) -> String {
     if let Some(implied) = settings.implied {
         write!(out, "; implied: {implied}").expect(WRITES);
     }
+    if let Some(ranks) = capacity.trials.first().and_then(|trial| trial.ranks) {
+        write!(out, "; a fleet of {ranks}").expect(WRITES);
+    }
     out.push('\n');
     if !capacity.trials.is_empty() {
         let objectives = capacity.objectives();

@@ -94,6 +94,9 @@ pub struct Subject {
     pub replies: u64,
     /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
+    /// Number of ranks that offered the load together, if it was a fleet's (`--fleet`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
     /// Latency of the answered calls; of several trials, of all that count. Missing in older documents.
     #[serde(default)]
     pub latency: PercentileCurve,
@@ -112,6 +115,7 @@ impl Subject {
             duration_s: document.figures.duration_s,
             replies: document.figures.replies,
             verdict: document.verdict.level,
+            ranks: document.fleet.as_ref().map(|fleet| fleet.size),
             latency: PercentileCurve::default(),
             timeline: Vec::new(),
         }

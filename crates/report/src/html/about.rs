@@ -94,7 +94,10 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
     match &parts[..] {
         [] => {}
         [part] => facts.push(format!("from {}", host(part))),
-        parts if document.fleet.is_some() => facts.push(format!("from {} ranks", parts.len())),
+        parts if let Some(fleet) = &document.fleet => facts.push(match fleet.missing().len() {
+            0 => format!("from {} ranks", fleet.size),
+            _ => format!("from {} of {} ranks", parts.len(), fleet.size),
+        }),
         parts => facts.push(format!("{} merged parts", parts.len())),
     }
     facts

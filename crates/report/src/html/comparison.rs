@@ -38,7 +38,10 @@ pub fn comparison_page(comparison: &Comparison) -> String {
         began: subject.started.as_deref().map_or_else(String::new, date),
         duration: time(subject.duration_s * 1e3),
         replies: count(subject.replies),
-        verdict: subject.verdict.to_string(),
+        verdict: match subject.ranks {
+            Some(ranks) => format!("{}, a fleet of {ranks}", subject.verdict),
+            None => subject.verdict.to_string(),
+        },
     };
     let news = (1..).zip(against).map(|(number, against)| subject(role(number, several), &against.new));
     let page = Page {

@@ -58,6 +58,9 @@ fn head(sweep: &Sweep) -> String {
     if let Some(runtime) = plan.runtime {
         write!(out, "; {} s each", rate(runtime.as_secs_f64())).expect(WRITES);
     }
+    if let Some(fleet) = sweep.runs.first().and_then(|run| run.result.fleet.as_ref()) {
+        write!(out, "; a fleet of {}", fleet.size).expect(WRITES);
+    }
     out.push('\n');
     out
 }

@@ -57,6 +57,8 @@ pub struct RecordedFigures {
     pub slowest: usize,
     /// Kernel times of calls.
     pub kernel: bool,
+    /// Service times and lags of each interval, for those who watch the run.
+    pub clocks: bool,
 }
 
 impl RecordedFigures {
@@ -69,6 +71,7 @@ impl RecordedFigures {
         groups: false,
         slowest: 10,
         kernel: false,
+        clocks: false,
     };
 }
 
@@ -141,6 +144,10 @@ impl Recorder {
         };
         let has_warmup = measured_from > start;
         let phase = if has_warmup { Phase::WarmUp } else { Phase::Measured };
+        let mut series = SeriesRecorder::new(start, phase);
+        if figures.clocks {
+            series.watch_clocks();
+        }
         Self {
             figures,
             start,
@@ -152,7 +159,7 @@ impl Recorder {
             window: [(!has_warmup).then(Window::default), None],
             sampled: (Window::default(), measured_from),
             unsampled: None,
-            series: SeriesRecorder::new(start, phase),
+            series,
             silence: Silence::new(start),
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
             arrivals: None,
@@ -179,6 +186,9 @@ impl Recorder {
         self.sampled.1 = measured_from;
         self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
         self.series.current().errors = errors;
+        if self.figures.clocks {
+            self.series.watch_clocks();
+        }
         self.silence = Silence::new(start);
         if let Some(visits) = &mut self.visits {
             visits.restart(start);
@@ -461,6 +471,11 @@ impl Recorder {
         let latency = sample.latency();
         if outcome.is_completed() && (is_measured || self.series.current().phase == Phase::WarmUp) {
             self.series.add_latency(latency);
+            if self.figures.clocks
+                && let Some(service) = sample.service()
+            {
+                self.series.add_service(service);
+            }
         }
         let summary = self.of(sample.intended);
         if sample.status.is_some() {
@@ -579,6 +594,7 @@ impl Recorder {
         let interval = self.series.at(due, self.open);
         interval.arrivals += 1;
         interval.lag_max = interval.lag_max.max(lag);
+        self.series.add_lag(lag);
         let is_measured = self.is_measured(due);
         let summary = self.of(due);
         summary.lag.add(lag);

@@ -4,6 +4,7 @@ mod fleet;
 mod http2;
 mod load;
 mod material;
+mod metrics;
 mod results;
 mod sources;
 mod tls;
@@ -24,6 +25,7 @@ pub use fleet::{FleetArgs, RankChoice};
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
 pub use material::{Authorization, FormField, FormValue, MaterialArgs};
+pub use metrics::{InfluxTarget, MetricsArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
@@ -145,6 +147,8 @@ pub struct Args {
     pub verbose: u8,
     /// `--interval-log`.
     pub interval_log: Option<OsString>,
+    /// `--metrics`, `--otlp`, `--influx`.
+    pub metrics: MetricsArgs,
     /// `--live`.
     pub live: bool,
     /// `--quiet`.
@@ -278,6 +282,7 @@ impl Default for Args {
             periodic_stats: false,
             verbose: 0,
             interval_log: None,
+            metrics: MetricsArgs::default(),
             live: false,
             quiet: false,
             given: Vec::new(),
@@ -425,6 +430,7 @@ impl Args {
         }
         let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
         let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
+        let shown = shown.or(self.metrics.option());
         if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
             return Err(ParseStop::rejected(format!(
                 "{option}: needs the figures that --record=classic leaves out"

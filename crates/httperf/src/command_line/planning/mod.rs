@@ -176,6 +176,7 @@ fn plan_of(
             periodic: args.periodic_stats,
             calls: args.results.calls.is_some(),
             steps: false,
+            clocks: args.metrics.option().is_some(),
         })
         .build()?;
     load::check_warmup(&plan)?;

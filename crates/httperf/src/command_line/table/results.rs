@@ -72,6 +72,9 @@ pub(crate) const FILES: &[Opt<Args>] = &[
              its last one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
         ])
         .apply(|args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing)),
+    super::metrics::METRICS,
+    super::metrics::OTLP,
+    super::metrics::INFLUX,
     Opt::flag("strict", "exits with status 2 if the run is SUSPECT, and 3 if it is INVALID")
         .details(&[
             "Otherwise the exit status says nothing of the verdict, as scripts expect. An objective that \

@@ -15,10 +15,12 @@ use httperf_report::compare::{Rounds, rounds};
 
 use self::args::AbArgs;
 use self::options::{Named, ROUNDS, SEED, parsed};
-use self::turns::{Event, Side, Turns};
+use self::turns::{Event, SIDES, Turns};
 use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
+use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::trials::{Place, Trials};
 use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
 use crate::terminal::progress::Progress;
@@ -30,7 +32,10 @@ pub use self::options::COMMAND;
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     match parsed(words) {
-        Ok((args, sides)) => compare(&program, &args, &sides).unwrap_or_else(|status| status),
+        Ok((args, sides)) => {
+            let program = fleet::named(&program, &args.run.fleet);
+            compare(&program, &args, &sides).unwrap_or_else(|status| status)
+        }
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
 }
@@ -49,16 +54,20 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     let mut plan =
         |side: &Named| planning::plan(program, &side.args, &mut warn).map_err(|error| error.explain(program));
     let plans = [plan(&sides[0])?, plan(&sides[1])?];
+    let (place, plans) = Place::of(&args.run.fleet, plans).map_err(|error| program.fail(&error))?;
+    let seat = match &place {
+        Place::First(seat) => seat.as_ref(),
+        Place::Other(seat) => return follow_trials(program, seat, COMMAND.name, &plans),
+    };
     let (runner, mut files) =
         Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs))?;
+    let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans.to_vec())?;
     let mut progress = Progress::new(program, args.outputs.form);
     if let Err(error) = check(&runner, &plans, &mut progress) {
         drop(progress);
         return Err(program.fail(&error));
     }
-    let [a, b] = plans;
     let turns = Turns {
-        sides: [Side { name: "A", plan: a }, Side { name: "B", plan: b }],
         rounds: args.rounds.unwrap_or(ROUNDS),
         pause: Duration::from_secs_f64(args.pause),
         seed: args.seed.unwrap_or(SEED),
@@ -66,7 +75,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     let names = [&sides[0], &sides[1]].map(|side| side.name.clone());
     let mut made = Rounds::new(turns.rounds, turns.seed, names, &args.settings);
     let carried_out = turns.make(
-        &mut |plan| runner.run(plan),
+        &mut |trial| trials.make(trial),
         &|time| runner.pause(time),
         &|| runner.is_interrupted(),
         &mut made,
@@ -82,6 +91,8 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
             }
         },
     );
+    let carried_out = carried_out.and_then(|()| trials.failure().map_or(Ok(()), Err));
+    drop(trials);
     if made.made() == 0 {
         drop(progress);
         carried_out.map_err(|error| program.fail(&error))?;
@@ -104,7 +115,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
 fn check(runner: &Runner, plans: &[Plan; 2], progress: &mut Progress<'_>) -> anyhow::Result<()> {
     /// A single call is given up after this long.
     const LIMIT: Duration = Duration::from_secs(5);
-    for (plan, side) in plans.iter().zip(["A", "B"]) {
+    for (plan, side) in plans.iter().zip(SIDES) {
         progress.show(&format!("asking {side}"));
         let probe = probe::probe(plan, 1, LIMIT);
         let summary = runner.run(probe.clone())?.summary;

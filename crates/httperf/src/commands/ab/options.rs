@@ -182,6 +182,10 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
         if args.load.duration == 0.0 && args.runtime == 0.0 {
             args.load.duration = TRIAL_S;
         }
+        if args.fleet != ab.run.fleet {
+            let message = "--fleet: expected it for both sides, not for one of them";
+            return Err(placed(ParseStop::rejected(message)));
+        }
         let ends_early =
             [("--until", args.results.until.is_some()), ("--abort-on-slo", args.results.objectives.abort)];
         if let Some((option, _)) = ends_early.into_iter().find(|&(_, is_given)| is_given) {

@@ -14,25 +14,19 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use httperf_plan::Plan;
 use httperf_report::compare::Rounds;
 use httperf_report::result::Document;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// One of the two.
-#[derive(Debug)]
-pub(super) struct Side {
-    /// Its name while trials are made.
-    pub(super) name: &'static str,
-    /// The plan of each of its trials.
-    pub(super) plan: Plan,
-}
+use crate::runner::trials::Trial;
+
+/// The names of the two while trials are made.
+pub(super) const SIDES: [&str; 2] = ["A", "B"];
 
 /// The rounds to be made.
 #[derive(Debug)]
 pub(super) struct Turns {
-    pub(super) sides: [Side; 2],
     pub(super) rounds: u32,
     /// Before each trial but the first.
     pub(super) pause: Duration,
@@ -54,14 +48,14 @@ pub(super) enum Event<'a> {
 }
 
 impl Turns {
-    /// Makes all rounds. `carry_out` runs a plan; `is_over` tells whether somebody asked for an early end, on which the
+    /// Makes all rounds. `carry_out` makes a trial; `is_over` tells whether somebody asked for an early end, on which the
     /// round that is under way is left out; `tell` is told what happens.
     ///
     /// # Errors
     /// Those of `carry_out`.
     pub(super) fn make(
         &self,
-        carry_out: &mut dyn FnMut(Plan) -> Result<Document>,
+        carry_out: &mut dyn FnMut(&Trial) -> Result<Option<Document>>,
         pause: &dyn Fn(Duration),
         is_over: &dyn Fn() -> bool,
         made: &mut Rounds,
@@ -69,17 +63,16 @@ impl Turns {
     ) -> Result<()> {
         for (round, first) in (0..self.rounds).zip(first_sides(self.seed)) {
             let mut trial = |side: usize, is_first: bool| -> Result<Option<Document>> {
-                let Side { name, plan } = &self.sides[side];
-                tell(Event::Trial { round, side: name });
+                tell(Event::Trial { round, side: SIDES[side] });
                 if !is_first {
                     pause(self.pause);
                 }
                 if is_over() {
                     return Ok(None);
                 }
-                let document = carry_out(plan.clone().in_trial(round))?;
+                let document = carry_out(&Trial { side, number: round, ..Trial::default() })?;
                 // What was cut short is no trial.
-                Ok((!is_over()).then_some(document))
+                Ok(document.filter(|_| !is_over()))
             };
             let Some(one) = trial(first, round == 0)? else { break };
             let Some(other) = trial(1 - first, false)? else { break };

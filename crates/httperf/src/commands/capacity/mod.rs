@@ -19,7 +19,9 @@ use self::args::CapacityArgs;
 use self::search::Search;
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
+use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::trials::{Place, Trials};
 use crate::runner::{OBJECTIVES_STATUS, Runner};
 use crate::terminal::messages::Program;
 use crate::terminal::progress::Progress;
@@ -39,7 +41,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let mut args = CapacityArgs::default();
     let parsed = parse(&COMMAND, words, Order::from_environment(), &mut args);
     let parsed = parsed.and_then(|()| args.run.check_stray_words()).and_then(|()| args.prepare_search());
-    let program = program.quieted(args.quiet);
+    let program = fleet::named(&program.quieted(args.quiet), &args.run.fleet);
     args.run.notices.iter().for_each(|notice| program.warn(notice));
     if let Err(stop) = parsed {
         return program.stop(&COMMAND.describe(), &stop);
@@ -60,12 +62,20 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
         .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
+    let (place, [plan]) = Place::of(&args.run.fleet, [plan]).map_err(|error| program.fail(&error))?;
+    let seat = match &place {
+        Place::First(seat) => seat.as_ref(),
+        Place::Other(seat) => return follow_trials(program, seat, COMMAND.name, &[plan]),
+    };
+    let plans = vec![plan.clone()];
     let search = Search::new(&args.run, CapacityReport::new(settings, plan));
     let heaviest = search.heaviest();
     let (runner, mut files) = Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs))?;
     runner.warn_of_problems(program, &heaviest);
+    let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans)?;
     let mut progress = Progress::new(program, args.outputs.form);
-    let found = search.run(&runner, &mut progress, &mut |capacity| files.write(program, capacity));
+    let found = search.run(&runner, &trials, &mut progress, &mut |capacity| files.write(program, capacity));
+    drop(trials);
     let capacity = match found {
         Ok(capacity) => capacity,
         Err(fault) => {

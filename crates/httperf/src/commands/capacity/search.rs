@@ -8,14 +8,15 @@
 
 use std::time::{Duration, Instant};
 
+use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Metric};
-use httperf_plan::{Phases, Plan};
-use httperf_report::capacity::{CapacityOutcome, CapacityReport, Cause, End, Found, Trial};
+use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, Cause, End, Found};
 use httperf_stats::search as rates;
 
 use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
 use crate::command_line::args::Args;
+use crate::runner::trials::{Span, Trial, Trials};
 use crate::runner::{Runner, probe};
 use crate::terminal::progress::Progress;
 
@@ -104,7 +105,8 @@ impl Search {
     pub(super) fn heaviest(&self) -> Plan {
         let settings = &self.capacity.settings;
         let rate = settings.max_rate.unwrap_or(settings.start);
-        self.plan(rates::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
+        let trial = self.trial(rates::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) });
+        trial.plan(std::slice::from_ref(&self.capacity.plan)).expect("it is of the only side")
     }
 
     /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each trial.
@@ -114,13 +116,14 @@ impl Search {
     pub(super) fn run(
         mut self,
         runner: &Runner,
+        trials: &Trials<'_>,
         progress: &mut Progress<'_>,
         save: &mut dyn FnMut(&CapacityReport),
     ) -> Result<CapacityReport, String> {
         progress.show("waiting for a first reply");
         let first = self.probe(runner);
         if runner.is_interrupted() {
-            return Ok(self.end(End::Asked, None));
+            return Ok(self.interrupted(trials));
         }
         self.first = first?;
         loop {
@@ -139,22 +142,21 @@ impl Search {
                 self.capacity.settings.trials, trial.rate
             );
             progress.show(&what);
-            let run = match runner.run(self.plan(trial)) {
-                Ok(run) => run,
+            let run = match trials.make(&self.trial(trial)) {
+                // What was cut short says nothing.
+                Ok(_) if runner.is_interrupted() => return Ok(self.interrupted(trials)),
+                Ok(Some(run)) => run,
+                Ok(None) => return Ok(self.interrupted(trials)),
                 Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
             };
-            if runner.is_interrupted() {
-                // What was cut short says nothing.
-                return Ok(self.end(End::Asked, None));
-            }
-            let made = Trial::of(trial.rate, &run);
+            let made = capacity::Trial::of(trial.rate, &run);
             let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
             self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
             self.capacity.trials.push(made);
             // A server that is gone has no capacity: what was known of it before stays.
             if is_silent && !self.has_recovered(runner) {
                 return Ok(match runner.is_interrupted() {
-                    true => self.end(End::Asked, None),
+                    true => self.interrupted(trials),
                     false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
                 });
             }
@@ -171,8 +173,16 @@ impl Search {
                 self.has_recovered(runner);
             }
             if runner.is_interrupted() {
-                return Ok(self.end(End::Asked, None));
+                return Ok(self.interrupted(trials));
             }
+        }
+    }
+
+    /// The end of a search that cannot go on: somebody asked for it, or a rank of the fleet is gone.
+    fn interrupted(self, trials: &Trials<'_>) -> CapacityReport {
+        match trials.failure() {
+            Some(failure) => self.end(End::Broken, Some(format!("{failure:#}"))),
+            None => self.end(End::Asked, None),
         }
     }
 
@@ -194,22 +204,19 @@ impl Search {
         })
     }
 
-    fn plan(&self, trial: rates::Trial) -> Plan {
-        let phases = Phases {
-            warmup: self.warmup.unwrap_or_else(|| {
-                let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
-                (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
-            }),
-            drain: self.drain.unwrap_or_else(|| self.longest.saturating_mul(2).clamp(DRAIN.0, DRAIN.1)),
-        };
-        let plan = self.capacity.plan.clone().edit(|plan| {
-            plan.arrivals = plan.arrivals.at_rate(trial.rate);
-            plan.runtime = Some(trial.length);
-            plan.phases = phases;
+    fn trial(&self, trial: rates::Trial) -> Trial {
+        let warmup = self.warmup.unwrap_or_else(|| {
+            let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
+            (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
         });
-        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
-        plan.expect("whatever can be run can be run at another rate")
-            .in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX))
+        let drain = self.drain.unwrap_or_else(|| self.longest.saturating_mul(2).clamp(DRAIN.0, DRAIN.1));
+        Trial {
+            side: 0,
+            // What is odd in a few seconds of arrivals is not in all of them.
+            number: u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX),
+            rate: Some(trial.rate),
+            span: Some(Span { measured: trial.length, warmup, drain }),
+        }
     }
 
     /// The usual latency while the server keeps up.

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use httperf_plan::Plan;
 use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
 use httperf_report::{Form, Level};
 
@@ -24,8 +23,10 @@ use self::order::{Turn, order};
 use self::ports::Ports;
 use crate::command_line::outputs::FileForm;
 use crate::command_line::planning::{self, make_runnable};
+use crate::runner::fleet::{self, follow_trials};
 use crate::runner::probe;
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::trials::{Place, Trial, Trials};
 use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
 use crate::terminal::messages::Program;
 use crate::terminal::progress::Progress;
@@ -37,7 +38,10 @@ pub use self::options::COMMAND;
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let named = program.subcommand(COMMAND.name);
     match options::parse(words) {
-        Ok(args) => run(program, &named.quieted(args.quiet), &args).unwrap_or_else(|status| status),
+        Ok(args) => {
+            let named = fleet::named(&named.quieted(args.quiet), &args.run.fleet);
+            run(program, &named, &args).unwrap_or_else(|status| status)
+        }
         Err(stop) => named.stop(&COMMAND.describe(), &stop),
     }
 }
@@ -45,7 +49,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 /// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan,
 /// `named` is what speaks.
 fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode, ExitCode> {
-    let sweep = match &given.resume {
+    let mut sweep = match &given.resume {
         Some(name) => resumed(name).map_err(|error| named.fail(&error))?,
         None => {
             let plan = planning::plan(program, &given.run, &mut |warning| named.warn(warning))
@@ -53,17 +57,27 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
             Sweep::new(options::settings(given), plan)
         }
     };
+    let (place, [plan]) =
+        Place::of(&given.run.fleet, [sweep.plan.clone()]).map_err(|error| named.fail(&error))?;
+    sweep.plan = plan;
+    let seat = match &place {
+        Place::First(seat) => seat.as_ref(),
+        Place::Other(seat) => return follow_trials(named, seat, COMMAND.name, &[sweep.plan]),
+    };
     let mut outputs = given.outputs.clone();
     if let (None, Some(name)) = (outputs.document(), &given.resume) {
         outputs.set("--resume", FileForm::Text(Form::Json), name.clone());
     }
     let (runner, mut files) = Runner::start(named, &[&sweep.plan], || DocumentFiles::prepare(&outputs))?;
     runner.warn_of_problems(named, &sweep.plan);
+    let trials = Trials::gather(named, &runner, seat, COMMAND.name, vec![sweep.plan.clone()])?;
     let order = order(&sweep.settings);
     let mut progress = Progress::new(named, outputs.form);
-    let mut course = Course { program: named, runner: &runner, sweep, order, usual: None };
+    let ranks = seat.map_or(1, |seat| seat.rank.size().get());
+    let mut course = Course { program: named, runner: &runner, trials, ranks, sweep, order, usual: None };
     let carried_out = course.carry_out(&mut files, &mut progress);
-    let sweep = course.sweep;
+    let Course { sweep, trials, .. } = course;
+    drop(trials);
     if let Err(Failed::AtOnce(error)) = &carried_out {
         drop(progress);
         return Err(named.fail(error));
@@ -125,6 +139,9 @@ const PROBE_CALLS: u64 = 5;
 struct Course<'a> {
     program: &'a Program,
     runner: &'a Runner,
+    trials: Trials<'a>,
+    /// The number of processes that share the connections of a run.
+    ranks: u32,
     sweep: Sweep,
     order: Vec<Turn>,
     /// The usual latency of the idle server; `None` if nobody looks.
@@ -147,12 +164,12 @@ impl Course<'_> {
                 self.sweep.unit().name(),
                 self.sweep.runs.len() + 1
             );
-            let plan = self.plan(turn);
+            let trial = self.trial(turn);
             if is_first {
                 progress.show("asking the server");
                 self.ask_first().map_err(Failed::AtOnce)?;
             }
-            let recovery = self.recover(&plan, is_first, &mut |waited_for| {
+            let recovery = self.recover(&trial, is_first, &mut |waited_for| {
                 progress.show(&format!("{what}: waiting {waited_for}"));
             });
             is_first = false;
@@ -161,14 +178,17 @@ impl Course<'_> {
             }
             let made = self.sweep.runs.len() - before;
             progress.show_part(&what, made, all - before);
-            let result = recovery.and_then(|recovery| Ok((recovery, self.runner.run(plan)?)));
-            let (recovery, result) = result.map_err(Failed::MeanWhile)?;
+            let result = recovery.and_then(|recovery| Ok((recovery, self.trials.make(&trial)?)));
+            let (recovery, Some(result)) = result.map_err(Failed::MeanWhile)? else { break };
             self.sweep.add(Run::new(turn.rate, turn.repeat, recovery, result));
             progress.rows(&self.sweep);
             files.write(self.program, &self.sweep);
             if self.runner.is_interrupted() {
                 break;
             }
+        }
+        if let Some(failure) = self.trials.failure() {
+            return Err(Failed::MeanWhile(failure));
         }
         let is_left_out = || self.order.iter().any(|turn| !self.sweep.has(turn.rate, turn.repeat));
         self.sweep.end = Some(match self.next() {
@@ -186,14 +206,12 @@ impl Course<'_> {
         self.order.iter().find(is_due).copied()
     }
 
-    /// Returns the plan of a run. Each draws random numbers of its own, which follow from its place in the order, so that a sweep
-    /// that is resumed goes on with them.
-    fn plan(&self, turn: Turn) -> Plan {
-        let plan = self.sweep.plan.clone();
+    /// Returns what is tried in a run. Each draws random numbers of its own, which follow from its place in the order, so that a
+    /// sweep that is resumed goes on with them.
+    fn trial(&self, turn: Turn) -> Trial {
         let place = self.order.iter().position(|other| *other == turn).unwrap_or_default();
-        plan.edit(|plan| plan.arrivals = plan.arrivals.at_rate(turn.rate))
-            .expect("whatever can be run can be run at another rate")
-            .in_trial(u32::try_from(place).unwrap_or(u32::MAX))
+        let number = u32::try_from(place).unwrap_or(u32::MAX);
+        Trial { number, rate: Some(turn.rate), ..Trial::default() }
     }
 
     /// Finds out how quick the server is when it has nothing else to do, if that matters.
@@ -212,8 +230,8 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Waits until this plan can be run: for the pause, for local ports, and for the server.
-    fn recover(&self, plan: &Plan, is_first: bool, show: &mut dyn FnMut(&str)) -> anyhow::Result<Recovery> {
+    /// Waits until this can be tried: for the pause, for local ports, and for the server.
+    fn recover(&self, trial: &Trial, is_first: bool, show: &mut dyn FnMut(&str)) -> anyhow::Result<Recovery> {
         let settings = &self.sweep.settings;
         let mut recovery = Recovery::default();
         if !is_first && settings.pause_s > 0.0 {
@@ -222,7 +240,7 @@ impl Course<'_> {
         }
         let Some(usual) = self.usual else { return Ok(recovery) };
         let deadline = Instant::now() + Duration::from_secs_f64(settings.settle_s);
-        let (ports, ports_s) = seconds(|| self.await_ports(plan, deadline, show));
+        let (ports, ports_s) = seconds(|| self.await_ports(trial, deadline, show));
         recovery.ports_s = ports_s;
         recovery.lacking = ports.map(|Ports { free, needed }| Lacking::Ports { free, needed });
         if !is_first {
@@ -234,11 +252,12 @@ impl Course<'_> {
     }
 
     /// Waits until there are local ports for a run. Those there are, if that takes too long.
-    fn await_ports(&self, plan: &Plan, deadline: Instant, show: &mut dyn FnMut(&str)) -> Option<Ports> {
+    fn await_ports(&self, trial: &Trial, deadline: Instant, show: &mut dyn FnMut(&str)) -> Option<Ports> {
         /// The time between two readings of the kernel's tables, which may be long.
         const GLANCE: Duration = Duration::from_millis(500);
+        let plan = trial.plan(std::slice::from_ref(&self.sweep.plan))?;
         loop {
-            let ports = Ports::look(plan, Path::new("/")).filter(|ports| !ports.suffice())?;
+            let ports = Ports::look(&plan, self.ranks, Path::new("/")).filter(|ports| !ports.suffice())?;
             if Instant::now() >= deadline || self.runner.is_interrupted() {
                 return Some(ports);
             }

@@ -23,9 +23,10 @@ const HOGGED: (u64, u64) = (1024, 65_535);
 const ENDLESS_S: f64 = 3600.0;
 
 impl Ports {
-    /// Reads the state that a run of this plan finds below `root`, which stands for `/`; `None` if there is nothing to wait
-    /// for: no connections over TCP, or a system that gives such ports to new connections at once.
-    pub(super) fn look(plan: &Plan, root: &Path) -> Option<Self> {
+    /// Reads the state that a run of this plan finds below `root`, which stands for `/`, if as many processes on as many
+    /// machines share its connections; `None` if there is nothing to wait for: no connections over TCP, or a system that
+    /// gives such ports to new connections at once.
+    pub(super) fn look(plan: &Plan, ranks: u32, root: &Path) -> Option<Self> {
         let servers: Vec<SocketAddr> = plan
             .targets
             .iter()
@@ -54,7 +55,7 @@ impl Ports {
         let all = (last + 1).saturating_sub(first);
         let tables = ["proc/net/tcp", "proc/net/tcp6"].map(|path| read(path).unwrap_or_default());
         let waiting = tables.iter().map(|table| most_waiting(table, &servers)).max().unwrap_or(0);
-        let pairs = servers.len() as f64 * (plan.sockets.sources.len().max(1) as f64);
+        let pairs = servers.len() as f64 * (plan.sockets.sources.len().max(1) as f64) * f64::from(ranks);
         // A run that needs more than there are finds as many as there can be.
         let needed = ((connections(plan) / pairs).ceil() as u64).min(all);
         Some(Self { free: all.saturating_sub(waiting), needed })
@@ -187,8 +188,9 @@ mod tests {
     #[cfg(target_endian = "little")]
     fn a_run_needs_a_port_for_each_connection() {
         let machine = machine("0\n", "32768\t32867\n");
-        let look =
-            |rate, seconds| Ports::look(&plan_to("198.51.100.9:80", rate, seconds), machine.path()).unwrap();
+        let look = |rate, seconds| {
+            Ports::look(&plan_to("198.51.100.9:80", rate, seconds), 1, machine.path()).unwrap()
+        };
         assert_eq!(look(9.0, 10), Ports { free: 98, needed: 90 });
         assert!(look(9.0, 10).suffice());
         assert!(!look(9.9, 10).suffice());
@@ -200,19 +202,19 @@ mod tests {
         let look = |reuse, server, hog| {
             let mut plan = plan_to(server, 10.0, 1);
             plan.change(|plan| plan.sockets.hog = hog);
-            Ports::look(&plan, machine(reuse, "32768 60999").path())
+            Ports::look(&plan, 1, machine(reuse, "32768 60999").path())
         };
         assert_eq!(look("1\n", "198.51.100.9:80", false), None);
         assert_eq!(look("2\n", "127.0.0.1:80", false), None);
         assert!(look("2\n", "198.51.100.9:80", false).is_some());
         assert!(look("2\n", "127.0.0.1:80", true).is_some());
-        assert_eq!(Ports::look(&plan_to("198.51.100.9:80", 10.0, 1), Path::new("/nonexistent")), None);
+        assert_eq!(Ports::look(&plan_to("198.51.100.9:80", 10.0, 1), 1, Path::new("/nonexistent")), None);
     }
 
     #[test]
     fn calls_over_kept_connections_need_few_ports() {
         let mut plan = calls(UNLIMITED, 1e6, 10);
         plan.change(|plan| plan.targets = plan_to("198.51.100.9:80", 1.0, 1).into_fields().targets);
-        assert_eq!(Ports::look(&plan, machine("0", "32768 60999").path()).unwrap().needed, 10);
+        assert_eq!(Ports::look(&plan, 1, machine("0", "32768 60999").path()).unwrap().needed, 10);
     }
 }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
+use httperf_engine::Part;
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings};
@@ -54,7 +55,7 @@ fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
     }
     let carried_out = experiment.run(
         &args.server(),
-        &mut |plan| Ok(runner.measure(plan)?),
+        &mut |plan| Ok(runner.measure(Part::whole(plan, None))?),
         &|| runner.is_interrupted(),
         &mut |event| match event {
             Event::Next { what, round } => {
@@ -93,7 +94,7 @@ fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
 /// refuses what it is offered may accept a variant.
 fn check(runner: &Runner, base: &Plan) -> anyhow::Result<()> {
     let plan = probe::probe(base, 1, DEFAULT_TIMEOUT);
-    let summary = runner.measure(&plan)?;
+    let summary = runner.measure(Part::whole(&plan, None))?;
     let tls = summary.tls.as_deref().filter(|tls| !tls.transport.is_empty());
     let refuses = tls.and_then(TlsSummary::hopeless).is_some_and(|failure| !failure.is_not_tls());
     match probe::slowest(&plan, &summary) {

@@ -1,6 +1,7 @@
 //! Rank 0: gathers the others, starts with them, and brings together what they measured.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -9,14 +10,15 @@ use httperf_engine::{Agreement, Part, StopRequest};
 use httperf_fleet::{ClockOffset, Driver, Host, HostEvent, MeetingError, now};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, merge};
-use httperf_report::{LostRank, RankClock};
-use httperf_stats::{Instant, Interval};
+use httperf_report::{LostRank, RankClock, ToldSeconds};
+use httperf_stats::{Instant, Interval, WatchedClocks};
 
 use crate::runner::monitor::Feed;
 use crate::terminal::messages::Program;
 
 use super::board::Board;
 use super::{Meeting, Round, Seat, nonce};
+use crate::runner::trials::Trial;
 
 /// The time after which those who wait are told for whom, and how often from then on.
 const PATIENT: Duration = Duration::from_secs(5);
@@ -48,6 +50,8 @@ struct State {
     failure: Option<MeetingError>,
     /// Those who follow the seconds of other ranks.
     feeds: BTreeMap<u32, Feed>,
+    /// Sums of those seconds.
+    told: BTreeMap<u32, ToldSeconds>,
     results: BTreeMap<u32, Vec<u8>>,
     lost: Vec<LostRank>,
     complaints: Vec<String>,
@@ -59,32 +63,59 @@ struct State {
 }
 
 impl Hosting {
-    /// Opens the meeting and waits for all ranks.
+    /// Opens the meeting and waits for all ranks that are to carry out `plans` with this command.
     ///
     /// # Errors
-    /// A place that cannot be opened, or the reason why the ranks do not come together.
+    /// The exit status if the place cannot be opened, or if the ranks do not come together. The reason was printed.
     pub(crate) fn gather(
         program: &Program,
         seat: &Seat,
-        plan: &Plan,
+        command: &str,
+        plans: &[Plan],
+        stop: &StopRequest,
+    ) -> Result<Self, ExitCode> {
+        let hosting =
+            Self::open(program, seat, command, plans, stop).map_err(|error| program.fail(&error))?;
+        if let Err(error) = hosting.wait_for_all(stop) {
+            let status = program.fail(&error);
+            // Ranks that come now are told, too.
+            hosting.leave();
+            return Err(status);
+        }
+        Ok(hosting)
+    }
+
+    fn open(
+        program: &Program,
+        seat: &Seat,
+        command: &str,
+        plans: &[Plan],
         stop: &StopRequest,
     ) -> anyhow::Result<Self> {
         let Some(Meeting { place, secret, patience }) = &seat.meeting else { bail!("the ranks do not meet") };
         let links = place.open().with_context(|| format!("--meet: cannot open {place}"))?;
         nonce()?;
         let draw = || nonce().expect("the system has drawn one before");
-        let host = Host::new(seat.join(plan), secret.clone(), now().clock, *patience, draw);
+        let host = Host::new(seat.join(command, plans), secret.clone(), now().clock, *patience, draw);
         let shared = Arc::new(Board::<State>::default());
         let listener = Listener { shared: Arc::clone(&shared), stop: stop.clone(), program: program.clone() };
         let driver = Driver::start(host, links, move |host: &mut Host, event| listener.take(host, event))
             .context("cannot start the thread of the meeting")?;
-        let hosting = Self { program: program.clone(), seat: seat.clone(), driver, shared };
-        hosting.wait_for_all(stop, &place.to_string())?;
-        hosting.driver.tell(|host, _| host.begin(|host, rank| round(host.local_index(rank))));
-        Ok(hosting)
+        Ok(Self { program: program.clone(), seat: seat.clone(), driver, shared })
     }
 
-    fn wait_for_all(&self, stop: &StopRequest, place: &str) -> anyhow::Result<()> {
+    /// Announces a run to the other ranks, or a trial.
+    pub(crate) fn begin(&self, trial: Option<&Trial>) {
+        self.shared.change(State::forget_the_last_run);
+        let trial = trial.cloned();
+        self.driver.tell(move |host, _| {
+            host.begin(|host, rank| {
+                Round { local_index: host.local_index(rank), trial: trial.clone() }.json()
+            });
+        });
+    }
+
+    fn wait_for_all(&self, stop: &StopRequest) -> anyhow::Result<()> {
         let began = SystemInstant::now();
         let mut tell_at = began + PATIENT;
         loop {
@@ -101,7 +132,8 @@ impl Hosting {
             }
             if SystemInstant::now() >= tell_at {
                 tell_at = SystemInstant::now() + AGAIN;
-                let (program, place) = (self.program.clone(), place.to_owned());
+                let (program, meeting) = (self.program.clone(), self.seat.meeting.clone());
+                let place = meeting.map_or_else(String::new, |meeting| meeting.place.to_string());
                 self.driver.tell(move |host, _| {
                     let absent: Vec<String> = host.absent().iter().map(u32::to_string).collect();
                     program.warn(format_args!("waiting at {place} for ranks {}", absent.join(", ")));
@@ -135,14 +167,15 @@ impl Hosting {
         self.driver.tell(move |host, _| host.fail_own(reason));
     }
 
-    /// Waits until all were told.
+    /// Sends the others home, if they are still there, and waits until all were told.
     pub(crate) fn leave(self) {
+        self.driver.tell(|host, _| host.dismiss());
         self.driver.join();
     }
 
     /// Returns the reason why the ranks did not start, if they did not.
-    pub(crate) fn failure(&self) -> Option<String> {
-        self.shared.state().failure.as_ref().map(ToString::to_string)
+    pub(crate) fn failure(&self) -> Option<MeetingError> {
+        self.shared.state().failure.clone()
     }
 
     /// Returns whether another rank was asked to end the run.
@@ -159,12 +192,12 @@ impl Hosting {
             host.own_part_is_over(time);
         });
         let limit = was_asked.then_some(HURRIED);
-        let is_over = self.shared.wait(limit, |state| state.has_ended || state.failure.is_some()).has_ended;
-        if !is_over {
+        let is_over = |state: &State| state.has_ended || state.failure.is_some();
+        if !is_over(&self.shared.wait(limit, is_over)) {
             let shared = Arc::clone(&self.shared);
             self.driver.tell(move |host, _| shared.change(|state| state.note_absent(host)));
+            drop(self.shared.wait(None, is_over));
         }
-        self.driver.tell(|host, _| host.dismiss());
         // Feeds that are left would keep the monitor waiting.
         self.shared.state().feeds.clear();
     }
@@ -174,10 +207,8 @@ impl Hosting {
     ///
     /// # Errors
     /// If a result does not fit the others.
-    pub(crate) fn merged(self, own: Document) -> anyhow::Result<(Document, Vec<String>)> {
-        let Self { driver, shared, .. } = self;
-        driver.join();
-        let mut state = shared.state();
+    pub(crate) fn merged(&self, own: Document) -> anyhow::Result<(Document, Vec<String>)> {
+        let mut state = self.shared.state();
         let plan = own.plan.clone();
         let mut documents = vec![own];
         for (rank, json) in std::mem::take(&mut state.results) {
@@ -186,7 +217,8 @@ impl Hosting {
                 Err(error) => {
                     let reason = format!("its result cannot be read: {error}");
                     state.complaints.push(format!("rank {rank}: {reason}"));
-                    state.lost.push(LostRank { rank, host: String::new(), reason });
+                    let told = state.told.get(&rank).copied();
+                    state.lost.push(LostRank { rank, host: String::new(), reason, told });
                     continue;
                 }
             };
@@ -224,11 +256,6 @@ impl Agreement for Hosting {
     }
 }
 
-/// What a rank has to know of a run: its number among those on its machine.
-fn round(local_index: u32) -> Vec<u8> {
-    serde_json::to_vec(&Round { local_index }).expect("it is plain data with names for keys")
-}
-
 /// An instant of the clock that meetings and workers share.
 pub(super) fn instant(at: Duration) -> Instant {
     Instant::from_nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
@@ -243,16 +270,29 @@ fn rank_clock(before: ClockOffset, after: Option<ClockOffset>) -> Option<RankClo
 }
 
 impl State {
-    /// Takes note of the ranks whose results have not come.
+    /// Gets ready for another run of the same ranks.
+    fn forget_the_last_run(&mut self) {
+        for (before, after) in self.clocks.values_mut() {
+            *before = after.take().or(*before);
+        }
+        self.start = None;
+        self.has_ended = false;
+        self.told.clear();
+        self.results.clear();
+    }
+
+    /// Takes note of the ranks whose results have not come, and that nobody waits for them any more.
     fn note_absent(&mut self, host: &Host) {
         for rank in 1.. {
             let Some(known) = host.known(rank) else { break };
             let is_here = self.results.contains_key(&rank) || self.lost.iter().any(|lost| lost.rank == rank);
             if !is_here {
                 let reason = format!("no result within {} s of the end", HURRIED.as_secs());
-                self.lost.push(LostRank { rank, host: known.join.host, reason });
+                let told = self.told.get(&rank).copied();
+                self.lost.push(LostRank { rank, host: known.join.host, reason, told });
             }
         }
+        self.has_ended = true;
     }
 }
 
@@ -296,10 +336,13 @@ impl Listener {
             }
             HostEvent::Start { at } => state.start = Some(at),
             HostEvent::Second { rank, content } => {
-                if let (Some(feed), Ok(interval)) =
-                    (state.feeds.get_mut(&rank), serde_json::from_slice::<Interval>(&content))
-                {
-                    feed.interval(&interval);
+                let read = serde_json::from_slice::<(Interval, Option<Box<WatchedClocks>>)>(&content);
+                let Ok((mut second, clocks)) = read else { return };
+                second.clocks = clocks;
+                let told = state.told.entry(rank).or_default();
+                told.add(second.end(), second.offered, second.replies, second.failed_calls);
+                if let Some(feed) = state.feeds.get_mut(&rank) {
+                    feed.interval(&second);
                 }
             }
             HostEvent::StopAsked { rank } => {
@@ -312,7 +355,8 @@ impl Listener {
             HostEvent::Lost { rank, reason } => {
                 self.program.say(format_args!("{} is lost: {reason}", name(rank)));
                 let machine = host.known(rank).map_or_else(String::new, |known| known.join.host);
-                state.lost.push(LostRank { rank, host: machine, reason });
+                let told = state.told.get(&rank).copied();
+                state.lost.push(LostRank { rank, host: machine, reason, told });
                 state.feeds.remove(&rank);
             }
             HostEvent::Outcome { rank, content } => {

@@ -21,8 +21,10 @@ use sha2::{Digest, Sha256};
 
 use crate::command_line::args::{Args, FleetArgs, RankChoice, STDOUT};
 use crate::runner::checks;
+use crate::runner::trials::Trial;
+use crate::terminal::messages::Program;
 
-pub(crate) use self::following::follow;
+pub(crate) use self::following::{follow, follow_trials};
 pub(crate) use self::hosting::Hosting;
 pub(crate) use self::solitary::AtTime;
 
@@ -50,10 +52,18 @@ pub(crate) struct Seat {
 }
 
 /// Rank 0's word to another before a run.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Round {
     /// The other's number among the ranks on its machine.
     local_index: u32,
+    /// The trial, if the command makes trials.
+    trial: Option<Trial>,
+}
+
+impl Round {
+    fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("it is plain data with names for keys")
+    }
 }
 
 /// A way to meet.
@@ -67,13 +77,23 @@ struct Meeting {
 /// Returns true if this process prints a report: of several that meet, only the first does.
 #[must_use]
 pub fn prints_report(args: &Args) -> bool {
-    let rank = match args.fleet.rank {
-        None => return true,
-        Some(RankChoice::Given(rank)) => Some(rank),
-        // What is wrong with it is said when the run begins.
-        Some(RankChoice::Auto) => rank::launched(&variable).ok().map(|launched| launched.rank),
-    };
-    args.fleet.start_at.is_some() || rank.is_none_or(Rank::is_first)
+    args.fleet.start_at.is_some() || rank_of(&args.fleet).is_none_or(Rank::is_first)
+}
+
+/// The program as its messages name it: with the rank, unless it is the first.
+pub(crate) fn named(program: &Program, args: &FleetArgs) -> Program {
+    match rank_of(args) {
+        Some(rank) if !rank.is_first() => program.at_rank(rank.index()),
+        _ => program.clone(),
+    }
+}
+
+/// The rank of this process, if it has one. What is wrong with it is said when the run begins.
+fn rank_of(args: &FleetArgs) -> Option<Rank> {
+    match args.rank? {
+        RankChoice::Given(rank) => Some(rank),
+        RankChoice::Auto => rank::launched(&variable).ok().map(|launched| launched.rank),
+    }
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -107,6 +127,20 @@ impl Seat {
             allows_missing: args.allows_missing,
             meeting,
         }))
+    }
+
+    /// The place that a command line asks for whose command makes trials.
+    ///
+    /// # Errors
+    /// What is missing or wrong, with a hint; what trials cannot have.
+    pub(crate) fn for_trials(args: &FleetArgs) -> anyhow::Result<Option<Self>> {
+        if args.start_at.is_some() {
+            bail!("--start-at: expected none, as ranks that make trials have to agree on the start of each");
+        }
+        if args.allows_missing {
+            bail!("--allow-missing: expected none, as a trial without one of the ranks offers another load");
+        }
+        Self::of(args)
     }
 
     /// Returns true if the ranks meet.
@@ -180,14 +214,15 @@ impl Seat {
         self.local_index.unwrap_or(by_name).saturating_mul(plan.workers().get())
     }
 
-    fn join(&self, plan: &Plan) -> Join {
+    /// The description of this process for the others, which are to have the same command and plans.
+    fn join(&self, command: &str, plans: &[Plan]) -> Join {
         Join {
             rank: self.rank.index(),
             size: self.rank.size().get(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            digest: digest(plan),
-            problems: checks::problems(plan),
+            digest: digest(command, plans),
+            problems: plans.first().map_or_else(Vec::new, checks::problems),
         }
     }
 }
@@ -268,21 +303,25 @@ fn unique_job() -> String {
     std::process::id().to_string()
 }
 
-/// The digest of a plan, without what may differ between machines: how the program was named, what it prints, and the
-/// addresses that the servers' names have there.
-fn digest(plan: &Plan) -> String {
-    let mut fields = serde_json::to_value(plan).expect("a plan is plain data with names for keys");
-    if let Some(fields) = fields.as_object_mut() {
-        for own in ["program", "watch"] {
-            fields.remove(own);
+/// The digest of a command with its plans, without what may differ between machines: how the program was named, what it
+/// prints, and the addresses that the servers' names have there.
+fn digest(command: &str, plans: &[Plan]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(command);
+    for plan in plans {
+        let mut fields = serde_json::to_value(plan).expect("a plan is plain data with names for keys");
+        if let Some(fields) = fields.as_object_mut() {
+            for own in ["program", "watch"] {
+                fields.remove(own);
+            }
+            let targets = fields.get_mut("targets").and_then(serde_json::Value::as_array_mut);
+            for target in targets.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+                target.retain(|name, _| !name.starts_with("endpoint"));
+            }
         }
-        let targets = fields.get_mut("targets").and_then(serde_json::Value::as_array_mut);
-        for target in targets.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
-            target.retain(|name, _| !name.starts_with("endpoint"));
-        }
+        hash.update(serde_json::to_vec(&fields).expect("it was JSON before"));
     }
-    let text = serde_json::to_vec(&fields).expect("it was JSON before");
-    Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Numbers that nobody can guess.

@@ -7,42 +7,42 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use httperf_report::ToldSeconds;
 use httperf_stats::{Classes, Errors, Interval, Phase, Series, VisitCounts};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::runner::results::file;
 use crate::terminal::messages::Program;
 
+use super::coverage::Coverage;
 use super::{Consumer, WatchOutcome};
 
 /// The log of a run, complete up to the last interval that has ended: nothing is held back.
 pub(super) struct IntervalLog {
     program: Program,
+    /// The rank of a fleet whose part this is; `None` for a whole run.
+    rank: Option<u32>,
     name: String,
     file: File,
     /// Bytes of complete lines.
     length: u64,
-    /// The end of the last interval that is written.
-    end: Duration,
-    /// Times before `end` that no line covers: from, to.
-    gaps: Vec<(Duration, Duration)>,
+    written: Coverage,
     has_failed: bool,
 }
 
 impl IntervalLog {
     /// An empty log.
-    pub(super) fn create(path: &Path, program: Program) -> anyhow::Result<Self> {
+    pub(super) fn create(path: &Path, rank: Option<u32>, program: Program) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let file =
             file::create(path.as_os_str()).with_context(|| format!("--interval-log: cannot write {name}"))?;
-        let (end, gaps) = (Duration::ZERO, Vec::new());
-        Ok(Self { program, name, file, length: 0, end, gaps, has_failed: false })
+        Ok(Self { program, rank, name, file, length: 0, written: Coverage::default(), has_failed: false })
     }
 
     /// Writes a line. If that fails it is said once, and nothing of the line remains.
     fn write(&mut self, interval: &Interval) -> bool {
-        let mut line =
-            serde_json::to_vec(&Line::from(interval)).expect("a line is plain data with names for keys");
+        let mut line = serde_json::to_vec(&Line::of(interval, self.rank))
+            .expect("a line is plain data with names for keys");
         line.push(b'\n');
         let Err(error) = self.file.write_all(&line) else {
             self.length += line.len() as u64;
@@ -56,36 +56,19 @@ impl IntervalLog {
         }
         false
     }
-
-    fn add_gap(&mut self, from: Duration, to: Duration) {
-        match self.gaps.last_mut() {
-            Some(last) if last.1 == from => last.1 = to,
-            _ => self.gaps.push((from, to)),
-        }
-    }
-
-    fn is_missing(&self, interval: &Interval) -> bool {
-        let (from, to) = (interval.from, interval.end());
-        from >= self.end || self.gaps.iter().any(|gap| gap.0 <= from && to <= gap.1)
-    }
 }
 
 impl Consumer for IntervalLog {
     fn interval(&mut self, interval: &Interval) {
-        if interval.from > self.end {
-            self.add_gap(self.end, interval.from);
-        }
-        if !self.write(interval) {
-            self.add_gap(interval.from, interval.end());
-        }
-        self.end = interval.end();
+        let is_written = self.write(interval);
+        self.written.note(interval, is_written);
     }
 
     /// Adds what is missing: the last interval, which did not end by itself, and whatever could not be written in time.
     fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome) {
         let intervals = series.map_or(&[][..], Series::intervals);
         for interval in intervals {
-            if self.is_missing(interval) {
+            if self.written.lacks(interval) {
                 self.write(interval);
             }
         }
@@ -97,6 +80,8 @@ impl Consumer for IntervalLog {
 /// classes.
 #[derive(Serialize)]
 struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
     from_s: f64,
     length_s: f64,
     phase: Phase,
@@ -127,9 +112,10 @@ struct Percentiles {
     count: u64,
 }
 
-impl<'a> From<&'a Interval> for Line<'a> {
-    fn from(interval: &'a Interval) -> Self {
+impl<'a> Line<'a> {
+    fn of(interval: &'a Interval, rank: Option<u32>) -> Self {
         Self {
+            rank,
             from_s: interval.from.as_secs_f64(),
             length_s: interval.length.as_secs_f64(),
             phase: interval.phase,
@@ -168,6 +154,31 @@ fn whole_micros(duration: Duration) -> u64 {
     u64::try_from((duration.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
 }
 
+/// What the log of one rank of a fleet says of its part: the rank, and the sums of its lines. `None` if the text is no such
+/// log. A last line that was cut short is passed over.
+pub(crate) fn read_of_rank(text: &[u8]) -> Option<(u32, ToldSeconds)> {
+    #[derive(Deserialize)]
+    struct LineOfRank {
+        rank: u32,
+        from_s: f64,
+        length_s: f64,
+        offered: u64,
+        replies: u64,
+        failed_calls: u64,
+    }
+    let mut told: Option<(u32, ToldSeconds)> = None;
+    for line in text.split(|&byte| byte == b'\n') {
+        let Ok(line) = serde_json::from_slice::<LineOfRank>(line) else { continue };
+        let end = Duration::try_from_secs_f64(line.from_s + line.length_s).ok()?;
+        let (rank, told) = told.get_or_insert((line.rank, ToldSeconds::default()));
+        if *rank != line.rank {
+            return None;
+        }
+        told.add(end, line.offered, line.replies, line.failed_calls);
+    }
+    told
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -194,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_line_has_all_that_happened_in_the_interval() {
-        let line = serde_json::to_string(&Line::from(&second(9, Phase::Measured))).unwrap();
+        let line = serde_json::to_string(&Line::of(&second(9, Phase::Measured), None)).unwrap();
         assert_eq!(
             line,
             r#"{"from_s":9.0,"length_s":1.0,"phase":"measured","arrivals":1000,"offered":1000,"sent":1000,"#
@@ -207,8 +218,26 @@ mod tests {
     }
 
     #[test]
+    fn the_log_of_a_rank_can_be_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = IntervalLog::create(&path, Some(3), program()).unwrap();
+        let seconds: Vec<Interval> = (0..3).map(|number| second(number, Phase::Measured)).collect();
+        seconds.iter().for_each(|second| log.interval(second));
+        let replies = seconds.iter().map(|second| second.replies).sum();
+        let mut text = fs::read(&path).unwrap();
+        let told = ToldSeconds { until_ns: 3_000_000_000, offered: 3000, replies, failed_calls: 0 };
+        assert_eq!(read_of_rank(&text), Some((3, told)));
+        text.truncate(text.len() - 9);
+        assert_eq!(read_of_rank(&text).map(|(_, told)| told.offered), Some(2000), "a line was cut short");
+        let mut whole = IntervalLog::create(&path, None, program()).unwrap();
+        whole.interval(&second(0, Phase::Measured));
+        assert_eq!(read_of_rank(&fs::read(&path).unwrap()), None, "that of a whole run has no rank");
+    }
+
+    #[test]
     fn a_line_of_a_run_of_scenarios_has_visits() {
-        let line = serde_json::to_string(&Line::from(&second_of_visits(9))).unwrap();
+        let line = serde_json::to_string(&Line::of(&second_of_visits(9), None)).unwrap();
         let visits = r#","visits":{"open":39,"completed":18,"abandoned":1,"checks_failed":2}}"#;
         assert!(line.ends_with(visits), "{line}");
     }
@@ -217,7 +246,7 @@ mod tests {
     fn each_line_is_there_when_its_interval_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = IntervalLog::create(&path, program()).unwrap();
+        let mut log = IntervalLog::create(&path, None, program()).unwrap();
         log.interval(&second(0, Phase::Measured));
         assert_eq!(seconds_in(&path), [0.0]);
         log.interval(&second(1, Phase::Measured));
@@ -228,7 +257,7 @@ mod tests {
     fn what_was_not_told_in_time_follows_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = IntervalLog::create(&path, program()).unwrap();
+        let mut log = IntervalLog::create(&path, None, program()).unwrap();
         let all: Vec<Interval> = (0..7).map(|number| second(number, Phase::Measured)).collect();
         for told in [1, 2, 5] {
             log.interval(&all[told]);
@@ -241,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_log_that_cannot_be_written_is_a_failure_but_no_end() {
-        let mut log = IntervalLog::create(Path::new("/dev/full"), program()).unwrap();
+        let mut log = IntervalLog::create(Path::new("/dev/full"), None, program()).unwrap();
         let all: Vec<Interval> = (0..3).map(|number| second(number, Phase::Measured)).collect();
         all.iter().for_each(|interval| log.interval(interval));
         let mut outcome = WatchOutcome::default();

@@ -9,10 +9,12 @@
 //! A worker never waits for any of them: what does not fit into the channel is counted and left out. Consumers see one
 //! interval at a time, that of all workers together. A new way of watching is another `Consumer`, made in `consumers`.
 
+mod coverage;
 mod figures;
 mod interval_log;
 mod intervals;
 mod live;
+mod metrics;
 mod objectives;
 mod progress;
 mod relay;
@@ -39,6 +41,7 @@ use crate::terminal::messages::Program;
 use self::interval_log::IntervalLog;
 use self::intervals::Intervals;
 use self::live::Live;
+use self::metrics::Metrics;
 use self::objectives::Objectives;
 use self::progress::Progress;
 use self::relay::Relaying;
@@ -53,6 +56,8 @@ const SLOW_TICK: Duration = Duration::from_secs(1);
 /// The tick if one of them reads the keyboard.
 const QUICK_TICK: Duration = Duration::from_millis(100);
 
+pub(crate) use self::interval_log::read_of_rank;
+pub(crate) use self::metrics::MetricsSettings;
 pub(crate) use self::relay::Relay;
 
 /// The watchers of a run besides the report.
@@ -66,6 +71,10 @@ pub struct WatchSettings {
     pub has_colour: bool,
     /// The destination of a line for each second.
     pub interval_log: Option<PathBuf>,
+    /// Metrics that are wanted.
+    pub(crate) metrics: Option<MetricsSettings>,
+    /// The rank of a fleet whose part is watched; `None` if that is the whole.
+    pub(crate) rank: Option<u32>,
     /// Takes the seconds of a part of a run to those who watch the whole, here nobody does.
     pub(crate) relay: Option<Relay>,
 }
@@ -177,7 +186,7 @@ fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyho
     let mut consumers = Consumers::new();
     if let Some(relay) = &settings.relay {
         if let Some(path) = &settings.interval_log {
-            consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+            consumers.push(Box::new(IntervalLog::create(path, settings.rank, settings.program.clone())?));
         }
         consumers.push(Box::new(Relaying(relay.clone())));
         return Ok(consumers);
@@ -189,7 +198,10 @@ fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyho
         consumers.push(Box::new(Objectives::new(plan, stop.clone())));
     }
     if let Some(path) = &settings.interval_log {
-        consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+        consumers.push(Box::new(IntervalLog::create(path, settings.rank, settings.program.clone())?));
+    }
+    if let Some(metrics) = &settings.metrics {
+        consumers.push(Box::new(Metrics::start(metrics, plan, settings.program.clone())?));
     }
     if settings.live {
         ensure!(io::stderr().is_terminal(), "--live: expected a terminal on standard error");

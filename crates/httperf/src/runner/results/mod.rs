@@ -44,6 +44,12 @@ impl Provenance {
         Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
     }
 
+    /// A name that no other run has.
+    #[must_use]
+    pub(crate) fn run(&self) -> &str {
+        &self.run
+    }
+
     /// The document of the run.
     #[must_use]
     pub fn document(self, plan: Plan, summary: Summary, ended_early: Option<EarlyEnd>) -> Document {

@@ -1,0 +1,36 @@
+//! Arguments about metrics: where programs that collect them find those of a run.
+
+use std::path::PathBuf;
+
+/// Destinations of metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricsArgs {
+    /// `--metrics`: the address at which they can be fetched, such as `127.0.0.1:9464`.
+    pub listen: Option<String>,
+    /// `--otlp`: the URL of a receiver of OpenTelemetry.
+    pub otlp: Option<String>,
+    /// `--influx`.
+    pub influx: Option<InfluxTarget>,
+}
+
+/// A destination of lines for InfluxDB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InfluxTarget {
+    /// The URL that takes them.
+    Url(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl MetricsArgs {
+    /// The first option that was given.
+    #[must_use]
+    pub fn option(&self) -> Option<&'static str> {
+        let given = [
+            ("--metrics", self.listen.is_some()),
+            ("--otlp", self.otlp.is_some()),
+            ("--influx", self.influx.is_some()),
+        ];
+        given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
+    }
+}

@@ -1,0 +1,220 @@
+//! Metrics of a run while it goes on: fetched by Prometheus, sent to OpenTelemetry and InfluxDB.
+//!
+//! ```text
+//!   seconds ─► Meter ─┬─► listener: a thread for each who fetches
+//!                     ├─► bounded channel ─► thread ─► receiver of OTLP
+//!                     └─► bounded channel ─► thread ─► InfluxDB, or a file
+//! ```
+//!
+//! Nobody of them can hold up the run. What they are told is the business of the `metrics` crate.
+
+mod listener;
+mod sender;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use httperf_metrics::{About, Meter, Now, influx, otlp};
+use httperf_plan::Plan;
+use httperf_report::verdict;
+use httperf_stats::{CallOutcome, CpuTime, Interval, Phase, Series, Summary, ThreadUsage};
+
+use crate::command_line::args::{InfluxTarget, MetricsArgs};
+use crate::runner::fleet::Seat;
+use crate::runner::results::file;
+use crate::terminal::messages::Program;
+
+use self::sender::Sender;
+use super::coverage::Coverage;
+use super::standing::Outline;
+use super::{Consumer, WatchOutcome};
+
+/// The metrics that are wanted of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricsSettings {
+    args: MetricsArgs,
+    about: About,
+}
+
+impl MetricsSettings {
+    /// The settings for a run of this name; `None` if nobody wants metrics.
+    pub(crate) fn of(args: &MetricsArgs, run: &str, seat: Option<&Seat>) -> Option<Self> {
+        args.option()?;
+        let alone = seat.filter(|seat| !seat.meets());
+        let about = About {
+            run: run.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            ranks: seat.map_or(1, |seat| seat.rank.size().get()),
+            rank: alone.map(|seat| seat.rank.index()),
+        };
+        Some(Self { args: args.clone(), about })
+    }
+}
+
+/// Takes the seconds of a run to those who collect metrics.
+pub(super) struct Metrics {
+    program: Program,
+    plan: Plan,
+    outline: Outline,
+    meter: Meter,
+    /// What is told to those who fetch; `None` if nobody may.
+    published: Option<Arc<Mutex<Meter>>>,
+    otlp: Option<Sender>,
+    influx: Option<Influx>,
+    taken: Coverage,
+    so_far: SoFar,
+    /// Since 1970.
+    started: Duration,
+}
+
+/// The destination of lines for InfluxDB.
+enum Influx {
+    Url(Sender),
+    File { name: PathBuf, file: File, has_failed: bool },
+}
+
+impl Metrics {
+    pub(super) fn start(settings: &MetricsSettings, plan: &Plan, program: Program) -> anyhow::Result<Self> {
+        let MetricsSettings { args, about } = settings;
+        let meter = Meter::new(about.clone());
+        let influx = match &args.influx {
+            None => None,
+            Some(InfluxTarget::File(name)) => {
+                let file = file::create(name.as_os_str())
+                    .with_context(|| format!("--influx: cannot write {}", name.display()))?;
+                Some(Influx::File { name: name.clone(), file, has_failed: false })
+            }
+            Some(InfluxTarget::Url(url)) => Some(Influx::Url(Sender::to_influx(url, program.clone())?)),
+        };
+        let otlp = args.otlp.as_deref().map(|url| Sender::to_otlp(url, program.clone())).transpose()?;
+        let published = match &args.listen {
+            None => None,
+            Some(address) => {
+                let published = Arc::new(Mutex::new(meter.clone()));
+                listener::listen(address, &published)?;
+                Some(published)
+            }
+        };
+        Ok(Self {
+            program,
+            plan: plan.clone(),
+            outline: Outline::new(plan),
+            meter,
+            published,
+            otlp,
+            influx,
+            taken: Coverage::default(),
+            so_far: SoFar::new(plan, about),
+            started: since_1970(),
+        })
+    }
+
+    fn take(&mut self, interval: &Interval) {
+        self.so_far.add(interval);
+        let now =
+            Now { asked_per_s: self.outline.asked(interval.from), verdict: self.so_far.verdict(&self.plan) };
+        self.meter.add(interval, now);
+        let time = since_1970();
+        match &mut self.influx {
+            None => {}
+            Some(Influx::Url(sender)) => {
+                // An interval that is taken up at the end was over before.
+                let at = (self.started + interval.end()).min(time);
+                sender.send(influx::line(&self.meter.about, interval, now, at).into_bytes());
+            }
+            Some(Influx::File { name, file, has_failed }) => {
+                let at = (self.started + interval.end()).min(time);
+                let line = influx::line(&self.meter.about, interval, now, at);
+                if let Err(error) = file.write_all(line.as_bytes())
+                    && !std::mem::replace(has_failed, true)
+                {
+                    self.program.say(format_args!("--influx: cannot write {}: {error}", name.display()));
+                }
+            }
+        }
+    }
+
+    /// Lets others know what was taken.
+    fn publish(&mut self) {
+        if let Some(published) = &self.published {
+            published.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&self.meter);
+        }
+        if let Some(sender) = &mut self.otlp {
+            sender.send(otlp::request(&self.meter, self.started, since_1970()));
+        }
+    }
+}
+
+impl Consumer for Metrics {
+    fn interval(&mut self, interval: &Interval) {
+        self.taken.note(interval, true);
+        self.take(interval);
+        self.publish();
+    }
+
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome) {
+        let intervals = series.map_or(&[][..], Series::intervals);
+        let lacking: Vec<&Interval> =
+            intervals.iter().filter(|interval| self.taken.lacks(interval)).collect();
+        if !lacking.is_empty() {
+            lacking.into_iter().for_each(|interval| self.take(interval));
+            self.publish();
+        }
+        if let Some(sender) = self.otlp.take() {
+            sender.finish();
+        }
+        match self.influx.take() {
+            Some(Influx::Url(sender)) => sender.finish(),
+            Some(Influx::File { has_failed, .. }) => outcome.has_failed |= has_failed,
+            None => {}
+        }
+    }
+}
+
+/// The measured part of a run so far, as far as the intervals tell of it.
+struct SoFar {
+    summary: Summary,
+    /// Workers of all ranks. Intervals have the processor time of all together.
+    workers: u32,
+    cpu: Duration,
+}
+
+impl SoFar {
+    fn new(plan: &Plan, about: &About) -> Self {
+        let ranks = if about.rank.is_some() { 1 } else { about.ranks };
+        let workers = plan.workers().get().saturating_mul(ranks.max(1));
+        Self { summary: Summary::default(), workers, cpu: Duration::ZERO }
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        if interval.phase != Phase::Measured {
+            return;
+        }
+        let Self { summary, workers, cpu } = self;
+        summary.duration += interval.length;
+        summary.connections += interval.arrivals;
+        summary.errors.merge(&interval.errors);
+        summary.calls[CallOutcome::Success as usize].latency.add_classes(&interval.latency);
+        if let Some(clocks) = &interval.clocks {
+            summary.lag.add_classes(&clocks.lag);
+            *cpu += clocks.cpu;
+            let each = CpuTime { user: *cpu / *workers, ..CpuTime::default() };
+            summary.usage.workers = vec![ThreadUsage { cpu: each, ..ThreadUsage::default() }];
+        }
+    }
+
+    /// The verdict that these figures alone would get: a place in `httperf_metrics::VERDICTS`. `None` before anything was
+    /// measured.
+    fn verdict(&self, plan: &Plan) -> Option<usize> {
+        (!self.summary.duration.is_zero()).then(|| verdict(plan, &self.summary).level as usize)
+    }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}

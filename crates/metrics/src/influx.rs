@@ -1,0 +1,111 @@
+//! InfluxDB's line protocol: a line for each second.
+//!
+//! <https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/>
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use httperf_stats::{Classes, Failure, Interval};
+
+use crate::meter::phase_name;
+use crate::{About, Now, VERDICTS};
+
+const WRITES: &str = "a String takes everything";
+
+/// The line of an interval that ended at this time since 1970. Counts are those of the interval; quantiles of too few times
+/// are left out.
+#[must_use]
+pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> String {
+    let mut line = "httperf".to_owned();
+    let mut tag = |name: &str, value: &str| {
+        if !value.is_empty() {
+            write!(line, ",{name}={}", escaped(value)).expect(WRITES);
+        }
+    };
+    tag("host", &about.host);
+    tag("phase", phase_name(interval.phase));
+    tag("rank", &about.rank.map_or_else(String::new, |rank| rank.to_string()));
+    tag("run", &about.run);
+    let mut fields = Vec::new();
+    let counts = [
+        ("arrivals", interval.arrivals),
+        ("calls_failed", interval.failed_calls),
+        ("calls_offered", interval.offered),
+        ("connections_open", interval.open),
+        ("replies", interval.replies),
+        ("replies_http_error", interval.http_errors),
+        ("replies_unexpected", interval.unexpected),
+        ("requests_sent", interval.sent),
+    ];
+    fields.extend(counts.into_iter().map(|(name, count)| format!("{name}={count}i")));
+    for failure in Failure::ALL {
+        let count = interval.errors.count(failure);
+        if count > 0 {
+            fields.push(format!("errors_{}={count}i", failure.to_string().replace('-', "_")));
+        }
+    }
+    fields.push(format!("length_s={}", interval.length.as_secs_f64()));
+    fields.push(format!("lag_max_s={}", interval.lag_max.as_secs_f64()));
+    fields.extend(now.asked_per_s.map(|asked| format!("arrivals_asked_per_s={asked}")));
+    fields.extend(now.verdict.map(|verdict| format!("verdict={}i", verdict.min(VERDICTS.len() - 1))));
+    if let Some(visits) = interval.visits {
+        fields.push(format!("visits_under_way={}i", visits.open));
+        fields.push(format!("visits_completed={}i", visits.completed));
+        fields.push(format!("visits_abandoned={}i", visits.abandoned));
+    }
+    quantiles(&mut fields, "latency", &interval.latency);
+    if let Some(clocks) = &interval.clocks {
+        quantiles(&mut fields, "service", &clocks.service);
+        quantiles(&mut fields, "lag", &clocks.lag);
+        fields.push(format!("generator_cpu_s={}", clocks.cpu.as_secs_f64()));
+    }
+    writeln!(line, " {} {}", fields.join(","), at.as_nanos()).expect(WRITES);
+    line
+}
+
+fn quantiles(fields: &mut Vec<String>, name: &str, times: &Classes) {
+    for (title, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
+        if let Some(time) = times.supported_quantile(share) {
+            fields.push(format!("{name}_{title}_s={}", time.as_secs_f64()));
+        }
+    }
+}
+
+/// The value of a tag.
+fn escaped(value: &str) -> String {
+    let mut out = String::new();
+    for character in value.chars().filter(|character| !character.is_control()) {
+        if matches!(character, ',' | '=' | ' ' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_stats::Phase;
+
+    use super::*;
+    use crate::meter::tests::{meter, second};
+
+    #[test]
+    fn a_second_is_a_line() {
+        let now = Now { asked_per_s: Some(12.5), verdict: Some(1) };
+        let line =
+            line(&meter().about, &second(4, Phase::Measured), now, Duration::from_millis(1_700_000_000_500));
+        assert_eq!(
+            line,
+            "httperf,host=n\\ 1,phase=measured,run=r1 arrivals=10i,calls_failed=1i,calls_offered=10i,connections_open=3i,\
+             replies=8i,replies_http_error=2i,replies_unexpected=1i,requests_sent=9i,errors_connrefused=1i,length_s=1,\
+             lag_max_s=0.00007,arrivals_asked_per_s=12.5,verdict=1i,latency_p50_s=0.001,service_p50_s=0.0009,\
+             lag_p50_s=0.00003,lag_p90_s=0.00003,generator_cpu_s=0.02 1700000000500000000\n"
+        );
+    }
+
+    #[test]
+    fn what_separates_parts_of_a_line_is_escaped_in_tags() {
+        assert_eq!(escaped("a,b=c d\\e\n"), "a\\,b\\=c\\ d\\\\e");
+    }
+}
