@@ -26,7 +26,10 @@ fn mpich(ranks: usize) -> Option<Command> {
 /// A launcher that a test has looked for.
 const THERE: &str = "it was there before";
 
-fn both() -> Option<[fn(usize) -> Command; 2]> {
+/// Makes the command that starts this many ranks.
+type Start = fn(usize) -> Command;
+
+fn both() -> Option<[Start; 2]> {
     open_mpi(1).zip(mpich(1))?;
     Some([|ranks| open_mpi(ranks).expect(THERE), |ranks| mpich(ranks).expect(THERE)])
 }
