@@ -39,7 +39,16 @@ pub enum FileForm {
     Png,
 }
 
+/// An option that writes a file, with the name of the file.
+pub(crate) type NamedFile = (&'static str, OsString);
+
 impl Outputs {
+    /// The options that were given, with the names of their files.
+    #[must_use]
+    pub(crate) fn named_files(&self) -> Vec<NamedFile> {
+        self.files.iter().map(|file| (file.option, file.name.clone())).collect()
+    }
+
     /// All files.
     #[must_use]
     pub fn files(&self) -> &[OutputName] {

@@ -17,6 +17,7 @@ mod generated;
 mod http2_options;
 mod http2_servers;
 mod import;
+mod launching;
 mod like;
 mod material;
 mod metrics;

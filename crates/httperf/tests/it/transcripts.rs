@@ -106,6 +106,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
         "Fleet of 3",
         Check::NotCompared("a table of three machines; tests/it/fleet.rs looks for its lines"),
     ),
+    ("fleet-kubernetes.md", "podman ", Check::NotCompared("a command of another program")),
+    ("fleet-slurm.md", "export ", Check::NotCompared("commands of other programs")),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
@@ -188,10 +190,12 @@ fn understood(command: &str) -> Outcome {
     let words = words(&command[..end]);
     let words = words[1..].iter().map(|word| if word == "URL" { "http://127.0.0.1/" } else { word });
     let is_translation = command.starts_with("httperf like ");
-    // What is to be translated belongs to another tool. Behind the options of all others, `--help` ends the program if they are
-    // right.
+    // What is to be translated belongs to another tool, and a fleet is only printed. Behind the options of all others, `--help`
+    // ends the program if they are right.
     let words: Vec<&str> = if is_translation {
         words.filter(|&word| word != "--run").collect()
+    } else if command.starts_with("httperf fleet ") && command.contains(" -- ") {
+        words.collect()
     } else {
         words.chain(["--help"]).collect()
     };

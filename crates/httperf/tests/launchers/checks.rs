@@ -275,3 +275,34 @@ pub(crate) fn no_secret(field: &Field, launcher: Launcher<'_>) {
     }
     assert_eq!(field.requests(), before, "nobody offers load");
 }
+
+/// What `httperf fleet slurm` prints is a script that sbatch takes, and that makes the whole run.
+#[track_caller]
+pub(crate) fn job_script(field: &Field, mut sbatch: Command) {
+    let program = under_test();
+    let printed = Command::new(&program)
+        .args([
+            "fleet",
+            "slurm",
+            "--ranks",
+            "4",
+            "--time",
+            "5m",
+            "--log",
+            &field.path("job.out"),
+            "--program",
+        ])
+        .arg(&program)
+        .arg("--")
+        .args(field.arguments("--rate 100 --num-conns 200", "script.json"))
+        .output()
+        .expect("the program can be started");
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    fs::write(field.path("job.sh"), &printed.stdout).expect("the folder can be written to");
+    let ended = sbatch.args(["--wait", &field.path("job.sh")]).output().expect("sbatch can be started");
+    let told = fs::read_to_string(field.path("job.out")).unwrap_or_default();
+    assert!(ended.status.success(), "{}\n{told}", String::from_utf8_lossy(&ended.stderr));
+    assert!(told.contains("Total: connections 200 requests 200 replies 200"), "{told}");
+    let result = field.document("script.json");
+    assert_eq!(result["fleet"]["ranks"].as_array().map(Vec::len), Some(4), "{told}");
+}

@@ -4,6 +4,7 @@
 mod checks;
 mod cluster;
 mod job;
+mod kubernetes;
 mod links;
 mod mpi;
 mod slurm;

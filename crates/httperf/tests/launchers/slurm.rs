@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::checks::{Field, Losses, early_end, lost_ranks, other_plans, same_run, strangers};
+use crate::checks::{Field, Losses, early_end, job_script, lost_ranks, other_plans, same_run, strangers};
 use crate::cluster::Cluster;
 use crate::job::Job;
 use crate::support::running::peer;
@@ -57,4 +57,11 @@ fn srun_without_a_secret_is_told_how_to_make_one() {
     let _alone = peer!(turn(true));
     let (field, cluster) = (peer!(Field::new()), peer!(Cluster::start()));
     crate::checks::no_secret(&field, &|ranks| cluster.srun(ranks));
+}
+
+#[test]
+fn sbatch_runs_the_script_that_is_printed() {
+    let _alone = peer!(turn(true));
+    let (field, cluster) = (peer!(Field::new()), peer!(Cluster::start()));
+    job_script(&field, cluster.command("sbatch"));
 }

@@ -16,6 +16,9 @@ use httperf_report::compare::{Rounds, rounds};
 use self::args::AbArgs;
 use self::options::{Named, ROUNDS, SEED, parsed};
 use self::turns::{Event, SIDES, Turns};
+use crate::command_line::args::Args;
+use crate::command_line::grammar::ParseStop;
+use crate::command_line::outputs::NamedFile;
 use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
 use crate::runner::fleet::{self, follow_trials};
@@ -38,6 +41,16 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         }
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
+}
+
+/// Checks the words behind `httperf ab`, which is to be carried out elsewhere. Returns the options of a run, and the files
+/// that options name to be written.
+///
+/// # Errors
+/// The mistake in them.
+pub(crate) fn elsewhere_words(words: &[OsString]) -> Result<(Args, Vec<NamedFile>), ParseStop> {
+    let (args, _) = parsed(words)?;
+    Ok((args.run, args.outputs.named_files()))
 }
 
 /// Compares and reports. An early end has been explained when its exit status comes back.

@@ -17,7 +17,9 @@ use httperf_stats::samples_needed;
 
 use self::args::CapacityArgs;
 use self::search::Search;
-use crate::command_line::grammar::{Order, parse};
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{Order, ParseStop, parse};
+use crate::command_line::outputs::NamedFile;
 use crate::command_line::planning;
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
@@ -39,8 +41,7 @@ const IMPLIED: &str = "errors<1%";
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     let mut args = CapacityArgs::default();
-    let parsed = parse(&COMMAND, words, Order::from_environment(), &mut args);
-    let parsed = parsed.and_then(|()| args.run.check_stray_words()).and_then(|()| args.prepare_search());
+    let parsed = take(words, &mut args);
     let program = fleet::named(&program.quieted(args.quiet), &args.run.fleet);
     args.run.notices.iter().for_each(|notice| program.warn(notice));
     if let Err(stop) = parsed {
@@ -50,6 +51,24 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         program.warn(warning);
     }
     find(&program, &args).unwrap_or_else(|status| status)
+}
+
+/// Takes the words behind `httperf capacity`.
+fn take(words: &[OsString], args: &mut CapacityArgs) -> Result<(), ParseStop> {
+    parse(&COMMAND, words, Order::from_environment(), args)?;
+    args.run.check_stray_words()?;
+    args.prepare_search()
+}
+
+/// Checks the words behind `httperf capacity`, which is to be carried out elsewhere. Returns the options of a run, and the files
+/// that options name to be written.
+///
+/// # Errors
+/// The mistake in them.
+pub(crate) fn elsewhere_words(words: &[OsString]) -> Result<(Args, Vec<NamedFile>), ParseStop> {
+    let mut args = CapacityArgs::default();
+    take(words, &mut args)?;
+    Ok((args.run, args.outputs.named_files()))
 }
 
 /// Searches and reports. An early end has been explained when its exit status comes back.

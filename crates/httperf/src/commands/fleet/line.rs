@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, ConnectTo, FormValue, STDOUT, SessionKind};
+use crate::command_line::args::{Args, ConnectTo, FormValue, InfluxTarget, STDOUT, SessionKind};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::{planning, table};
-use crate::commands::{replay, run};
+use crate::commands::{ab, capacity, replay, run, sweep};
 use crate::terminal::messages::Program;
 
 /// The command line of each rank.
@@ -36,6 +36,10 @@ enum Kind {
     Plain,
     Run,
     Replay,
+    /// One that makes trials.
+    Sweep,
+    Capacity,
+    Ab,
 }
 
 /// The time that the ranks of a launcher have to come, if they need more than usual: images are fetched at different times.
@@ -55,6 +59,9 @@ impl Line {
             Kind::Plain => super::super::program_description(),
             Kind::Run => run::COMMAND.describe(),
             Kind::Replay => replay::COMMAND.describe(),
+            Kind::Sweep => sweep::COMMAND.describe(),
+            Kind::Capacity => capacity::COMMAND.describe(),
+            Kind::Ab => ab::COMMAND.describe(),
         };
         let stop = |stop: ParseStop| match stop {
             ParseStop::Usage(_) | ParseStop::Rejected { .. } => program.stop(&description, &stop),
@@ -68,6 +75,9 @@ impl Line {
             Kind::Plain => given(&table::COMMAND, rest, order),
             Kind::Run => given(&run::COMMAND, rest, order),
             Kind::Replay => given(&replay::COMMAND, rest, order),
+            Kind::Sweep => given(&sweep::COMMAND, rest, order),
+            Kind::Capacity => given(&capacity::COMMAND, rest, order),
+            Kind::Ab => given(&ab::COMMAND, rest, order),
         };
         let has = |option: &str| typed.iter().any(|given| given.option.long == option);
         if has("fleet") {
@@ -92,6 +102,19 @@ impl Line {
                 run::elsewhere_words(&rank_words).map(|(args, file)| (args, vec![file])).map_err(stop)?
             }
             Kind::Replay => replay::elsewhere_words(&rank_words).map_err(stop)?,
+            Kind::Sweep | Kind::Capacity | Kind::Ab => {
+                let elsewhere_words = match kind {
+                    Kind::Sweep => sweep::elsewhere_words,
+                    Kind::Capacity => capacity::elsewhere_words,
+                    _ => ab::elsewhere_words,
+                };
+                let (args, outputs) = elsewhere_words(&rank_words).map_err(stop)?;
+                let words = name.map(OsString::from).into_iter().chain(rank_words).collect();
+                let files = named_files(&args);
+                let missing = files.iter().filter(|file| std::fs::metadata(file).is_err()).cloned().collect();
+                let written = outputs.into_iter().filter(|(_, name)| is_file(name)).collect();
+                return Ok(Self { words, args, files, missing, written });
+            }
         };
         if args.prints_workload {
             return Err(stop(ParseStop::Print(String::new())));
@@ -131,9 +154,12 @@ fn split<'a>(
     match command.name {
         "run" => Ok((Kind::Run, Some("run"), rest)),
         "replay" => Ok((Kind::Replay, Some("replay"), rest)),
+        "sweep" => Ok((Kind::Sweep, Some("sweep"), rest)),
+        "capacity" => Ok((Kind::Capacity, Some("capacity"), rest)),
+        "ab" => Ok((Kind::Ab, Some("ab"), rest)),
         other => {
             own.say(format_args!(
-                "expected `run`, `replay` or a run without a command behind `--`, got `{other}`"
+                "expected `run`, `replay`, `sweep`, `capacity`, `ab` or a run without a command behind `--`, got `{other}`"
             ));
             Err(ExitCode::FAILURE)
         }
@@ -208,9 +234,18 @@ fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
         ("--interval-log", &args.interval_log),
         ("--tls-keylog", &args.tls.key_log),
     ];
-    let is_file = |name: &OsStr| name != STDOUT && !Path::new(name).starts_with("/dev");
+    let lines = match &args.metrics.influx {
+        Some(InfluxTarget::File(name)) => Some(("--influx", name.clone().into_os_string())),
+        _ => None,
+    };
     options
         .into_iter()
         .filter_map(|(option, name)| Some((option, name.clone().filter(|name| is_file(name))?)))
+        .chain(lines)
         .collect()
+}
+
+/// Returns true if this names a file that stays where it is written.
+fn is_file(name: &OsStr) -> bool {
+    name != STDOUT && !Path::new(name).starts_with("/dev")
 }

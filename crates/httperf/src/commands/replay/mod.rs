@@ -149,7 +149,7 @@ fn replay(args: &ReplayArgs, surveyed: Surveyed, bodies: Vec<BodyFor>) -> Replay
 
 /// Reads the files of `--body-for`.
 fn bodies(args: &ReplayArgs) -> anyhow::Result<Vec<BodyFor>> {
-    let read = |(method, path, file): &(String, String, std::path::PathBuf)| {
+    let read = |(method, path, file): &(String, String, PathBuf)| {
         let contents =
             fs::read(file).with_context(|| format!("--body-for: cannot read `{}`", file.display()))?;
         let sha256 = Sha256(Hasher::digest(&contents).into());

@@ -21,7 +21,9 @@ use httperf_report::{Form, Level};
 use self::args::SweepArgs;
 use self::order::{Turn, order};
 use self::ports::Ports;
-use crate::command_line::outputs::FileForm;
+use crate::command_line::args::Args;
+use crate::command_line::grammar::ParseStop;
+use crate::command_line::outputs::{FileForm, NamedFile};
 use crate::command_line::planning::{self, make_runnable};
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::probe;
@@ -44,6 +46,16 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         }
         Err(stop) => named.stop(&COMMAND.describe(), &stop),
     }
+}
+
+/// Checks the words behind `httperf sweep`, which is to be carried out elsewhere. Returns the options of a run, and the files
+/// that options name to be written.
+///
+/// # Errors
+/// The mistake in them.
+pub(crate) fn elsewhere_words(words: &[OsString]) -> Result<(Args, Vec<NamedFile>), ParseStop> {
+    let args = options::parse(words)?;
+    Ok((args.run, args.outputs.named_files()))
 }
 
 /// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan,
