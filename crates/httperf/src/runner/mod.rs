@@ -2,7 +2,7 @@
 //!
 //! A `Runner` is the sequence that every command goes through which offers load: it rehearses plans, prepares files,
 //! watches for signals, and makes runs until one of those asks for the end. [`run`](run::run) is the one run of
-//! `httperf` itself, which is watched, judged and reported; [`Trials`](trials::Trials) makes those of a sweep, a search or
+//! `httperf` itself, which is watched, judged and reported; `Trials` makes those of a sweep, a search or
 //! a comparison.
 
 pub(crate) mod checks;
