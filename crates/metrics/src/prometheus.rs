@@ -17,14 +17,14 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::meter::phase_name;
 use crate::{Distribution, Meter, PHASES, SCALE, VERDICTS};
 
-/// The media type of [`text`].
+/// The media type of [`text()`].
 pub const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The media type of [`protobuf`].
+/// The media type of [`protobuf()`].
 pub const PROTOBUF_TYPE: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// Returns true if a client that accepts these media types wants [`protobuf`].
+/// Returns true if a client that accepts these media types wants [`protobuf()`].
 #[must_use]
 pub fn wants_protobuf(accept: &str) -> bool {
     // Clients list what they like best first.
