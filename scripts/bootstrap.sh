@@ -6,7 +6,8 @@
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
 #                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
-#   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI, MPICH, Python environments
+#   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
+#                                Prometheus, InfluxDB, Python environments
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -81,6 +82,8 @@ look_for_test_tools() {
 
 look_for_launchers() {
     python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
+    have prometheus || missing+=(prometheus)
+    have influxd || missing+=(influxdb)
     have slurmctld || missing+=(slurmctld)
     have slurmd || missing+=(slurmd)
     have srun || missing+=(slurm-client)

@@ -267,9 +267,13 @@ mod tests {
                     "{}",
                     example.line
                 );
-                let named = example.line.split([' ', '\'']).filter_map(|word| word.strip_prefix("--"));
-                for option in named {
-                    assert!(command.options().any(|known| known.long == option), "{}", example.line);
+                // Behind `--` is the command line of a run.
+                let (own, of_run) = example.line.split_once(" -- ").unwrap_or((example.line, ""));
+                for (line, described) in [(own, command), (of_run, &commands[0])] {
+                    let named = line.split([' ', '\'']).filter_map(|word| word.strip_prefix("--"));
+                    for option in named {
+                        assert!(described.options().any(|known| known.long == option), "{}", example.line);
+                    }
                 }
             }
         }

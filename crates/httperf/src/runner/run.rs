@@ -46,7 +46,8 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     let at = args.fleet.start_at.map(AtTime::new).transpose().map_err(|error| program.fail(&error))?;
     let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
     let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
-    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
+    let lines = args.metrics.influx_file().map(|name| ("--influx", name));
+    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).chain(lines).collect();
     let (runner, (outputs, calls, own)) = Runner::start(program, &[&plan], || {
         let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
         let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;

@@ -1,37 +1,18 @@
 //! Kubernetes: manifests fit the schemas of several of its versions, and have no field that those do not know.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use httperf_testkit::skip;
-
 use crate::support::program::under_test;
-use crate::support::running::{find, peer};
-use crate::turn;
+use crate::support::running::peer;
+use crate::{python, turn};
 
 /// The package that has the schemas, on PyPI.
 const VALIDATOR: &str = "kubernetes-validate==1.37.0";
 
-/// The validator, in a Python environment of its own below `target`; `None`, with a word on stdout, if it cannot be had.
-fn validator() -> Option<PathBuf> {
-    let python = find("python3")?;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubernetes-validate");
-    let program = folder.join("bin/kubernetes-validate");
-    let run = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let is_there = program.exists()
-        || run(Command::new(python).args(["-m", "venv"]).arg(&folder))
-            && run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", VALIDATOR]));
-    if !is_there {
-        skip::without("kubernetes-validate");
-        return None;
-    }
-    Some(program)
-}
-
 #[test]
 fn manifests_are_valid_to_the_letter() {
     let _alone = peer!(turn(false));
-    let validator = peer!(validator());
+    let validator = peer!(python("kubernetes-validate", VALIDATOR)).join("kubernetes-validate");
     let folder = tempfile::tempdir().expect("a folder can be made");
     let (manifests, workload) = (folder.path().join("m.yaml"), folder.path().join("w.hurl"));
     std::fs::write(&workload, "GET {{base}}/\nHTTP 200\n").expect("the folder can be written to");

@@ -1,6 +1,6 @@
 //! Arguments about metrics: where programs that collect them find those of a run.
 
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
 
 /// Destinations of metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,10 +19,19 @@ pub enum InfluxTarget {
     /// The URL that takes them.
     Url(String),
     /// A file.
-    File(PathBuf),
+    File(OsString),
 }
 
 impl MetricsArgs {
+    /// The file of `--influx`, if that is one.
+    #[must_use]
+    pub fn influx_file(&self) -> Option<&OsStr> {
+        match &self.influx {
+            Some(InfluxTarget::File(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The first option that was given.
     #[must_use]
     pub fn option(&self) -> Option<&'static str> {

@@ -53,7 +53,7 @@ pub(super) const INFLUX: Opt<Args> =
                     let expected = "an http:// URL, or the name of a file";
                     return Err(ParseStop::expected("--influx", expected, value));
                 }
-                _ => InfluxTarget::File(value.os_str().into()),
+                _ => InfluxTarget::File(value.os_str().to_owned()),
             });
             Ok(())
         });

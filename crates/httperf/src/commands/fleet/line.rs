@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, ConnectTo, FormValue, InfluxTarget, STDOUT, SessionKind};
+use crate::command_line::args::{Args, ConnectTo, FormValue, STDOUT, SessionKind};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::{planning, table};
@@ -234,10 +234,7 @@ fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
         ("--interval-log", &args.interval_log),
         ("--tls-keylog", &args.tls.key_log),
     ];
-    let lines = match &args.metrics.influx {
-        Some(InfluxTarget::File(name)) => Some(("--influx", name.clone().into_os_string())),
-        _ => None,
-    };
+    let lines = args.metrics.influx_file().map(|name| ("--influx", name.to_owned()));
     options
         .into_iter()
         .filter_map(|(option, name)| Some((option, name.clone().filter(|name| is_file(name))?)))

@@ -19,7 +19,7 @@ use httperf_plan::{Plan, Shards};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::command_line::args::{Args, FleetArgs, RankChoice, STDOUT};
+use crate::command_line::args::{Args, FleetArgs, InfluxTarget, RankChoice, STDOUT};
 use crate::runner::checks;
 use crate::runner::trials::Trial;
 use crate::terminal::messages::Program;
@@ -174,6 +174,10 @@ impl Seat {
         let has_folder = args.results.output_folder().is_some();
         let results = &mut args.results;
         let output = if has_folder { None } else { results.output.as_mut() };
+        let lines = match &mut args.metrics.influx {
+            Some(InfluxTarget::File(name)) => Some(name),
+            _ => None,
+        };
         let files = [
             output,
             results.html.as_mut(),
@@ -185,6 +189,7 @@ impl Seat {
             results.steps.as_mut(),
             results.calls.as_mut(),
             args.interval_log.as_mut(),
+            lines,
         ];
         for name in files.into_iter().flatten().filter(|name| *name != STDOUT) {
             name.push(format!(".rank{}", self.rank.index()));

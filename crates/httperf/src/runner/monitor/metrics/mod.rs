@@ -11,9 +11,9 @@
 mod listener;
 mod sender;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -75,7 +75,7 @@ pub(super) struct Metrics {
 /// The destination of lines for InfluxDB.
 enum Influx {
     Url(Sender),
-    File { name: PathBuf, file: File, has_failed: bool },
+    File { name: OsString, file: File, has_failed: bool },
 }
 
 impl Metrics {
@@ -85,8 +85,8 @@ impl Metrics {
         let influx = match &args.influx {
             None => None,
             Some(InfluxTarget::File(name)) => {
-                let file = file::create(name.as_os_str())
-                    .with_context(|| format!("--influx: cannot write {}", name.display()))?;
+                let file = file::create(name)
+                    .with_context(|| format!("--influx: cannot write {}", name.to_string_lossy()))?;
                 Some(Influx::File { name: name.clone(), file, has_failed: false })
             }
             Some(InfluxTarget::Url(url)) => Some(Influx::Url(Sender::to_influx(url, program.clone())?)),
@@ -133,7 +133,8 @@ impl Metrics {
                 if let Err(error) = file.write_all(line.as_bytes())
                     && !std::mem::replace(has_failed, true)
                 {
-                    self.program.say(format_args!("--influx: cannot write {}: {error}", name.display()));
+                    self.program
+                        .say(format_args!("--influx: cannot write {}: {error}", name.to_string_lossy()));
                 }
             }
         }
