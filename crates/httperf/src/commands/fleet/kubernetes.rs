@@ -18,10 +18,9 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use serde::Serialize;
 
 use super::options::{FleetArgs, Form};
-use super::{Job, Printed};
+use super::{Job, Printed, yaml};
 use crate::command_line::grammar::ParseStop;
 use crate::runner::fleet::{PLACE_VARIABLE, SECRET_VARIABLE};
 
@@ -49,35 +48,25 @@ const FILES_MAX: usize = 1024 * 1024;
 /// Longest name of a host.
 const LABEL_MAX: usize = 63;
 
-/// All objects, in the order in which they are to be created.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Object {
-    Secret(Box<Secret>),
-    Service(Box<Service>),
-    Job(Box<KubernetesJob>),
-}
-
 /// The manifests.
 pub(super) fn manifests(job: &Job<'_>) -> anyhow::Result<Printed> {
     let (files, left_to_image) = Files::of(job)?;
+    // In the order in which they are to be created.
     let mut objects = Vec::new();
     if job.args.secret_name.is_none() {
-        objects.push(Object::Secret(Box::new(secret(job.args)?)));
+        objects.push(serde_json::to_value(secret(job.args)?));
     }
     if !files.contents.is_empty() {
-        objects.push(Object::Secret(Box::new(files.secret(job.args))));
+        objects.push(serde_json::to_value(files.secret(job.args)));
     }
-    objects.push(Object::Service(Box::new(service(job.args))));
-    objects.push(Object::Job(Box::new(indexed_job(job, &files)?)));
+    objects.push(serde_json::to_value(service(job.args)));
+    objects.push(serde_json::to_value(indexed_job(job, &files)?));
+    let objects = objects.into_iter().collect::<Result<Vec<_>, _>>().context("cannot write manifests")?;
     let text = match job.args.form {
-        None | Some(Form::Yaml) => {
-            let documents: Result<Vec<String>, _> = objects.iter().map(yaml_serde::to_string).collect();
-            documents.context("cannot write YAML")?.join("---\n")
-        }
+        None | Some(Form::Yaml) => objects.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
         Some(Form::Json) => {
             let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": objects });
-            serde_json::to_string_pretty(&list).context("cannot write JSON")? + "\n"
+            format!("{list:#}\n")
         }
     };
     Ok(Printed { text: text.into_bytes(), notes: notes(job, &left_to_image), next: next(job.args) })

@@ -1,11 +1,13 @@
 //! `httperf fleet`: what a scheduler takes to start a fleet, a job script or manifests.
 //!
-//! `line` checks the command line that all ranks are to have, `slurm` and `kubernetes` print.
+//! `line` checks the command line that all ranks are to have, `slurm` and `kubernetes` print, the latter
+//! by way of `yaml`.
 
 mod kubernetes;
 mod line;
 mod options;
 mod slurm;
+mod yaml;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
