@@ -35,6 +35,7 @@ test: ## run every check, also after one that fails; a table at the end says wha
 
 test-long: bootstrap ## check what takes too long for every change: an hour or so
 	scripts/bootstrap.sh long
+	scripts/control-plane.sh
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books

@@ -4,10 +4,12 @@
 mod checks;
 mod cluster;
 mod collectors;
+mod control_plane;
 mod job;
 mod kubernetes;
 mod links;
 mod mpi;
+mod scripts;
 mod slurm;
 
 #[path = "../support/mod.rs"]
