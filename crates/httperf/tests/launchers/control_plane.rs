@@ -94,7 +94,7 @@ fn printed(folder: &Path, line: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// A server, a folder, and 800 connections of which each asks for a page that a file names.
+/// A server, and a folder with a file that names the pages that connections ask for.
 struct Field {
     server: RealServer,
     folder: TempDir,
