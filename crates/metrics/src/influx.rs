@@ -8,7 +8,7 @@ use std::time::Duration;
 use httperf_stats::{Classes, Failure, Interval};
 
 use crate::meter::phase_name;
-use crate::{About, Now, VERDICTS};
+use crate::{About, Now, RankTotals, VERDICTS};
 
 const WRITES: &str = "a String takes everything";
 
@@ -17,15 +17,10 @@ const WRITES: &str = "a String takes everything";
 #[must_use]
 pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> String {
     let mut line = "httperf".to_owned();
-    let mut tag = |name: &str, value: &str| {
-        if !value.is_empty() {
-            write!(line, ",{name}={}", escaped(value)).expect(WRITES);
-        }
-    };
-    tag("host", &about.host);
-    tag("phase", phase_name(interval.phase));
-    tag("rank", &about.rank.map_or_else(String::new, |rank| rank.to_string()));
-    tag("run", &about.run);
+    tag(&mut line, "host", &about.host);
+    tag(&mut line, "phase", phase_name(interval.phase));
+    tag(&mut line, "rank", &about.rank.map_or_else(String::new, |rank| rank.to_string()));
+    tag(&mut line, "run", &about.run);
     let mut fields = Vec::new();
     let counts = [
         ("arrivals", interval.arrivals),
@@ -61,6 +56,43 @@ pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> Strin
     }
     writeln!(line, " {} {}", fields.join(","), at.as_nanos()).expect(WRITES);
     line
+}
+
+/// The line of a rank of a fleet: what it has told of from `before` to `after`, at this time since 1970.
+#[must_use]
+pub fn rank_line(
+    about: &About,
+    rank: usize,
+    before: &RankTotals,
+    after: &RankTotals,
+    at: Duration,
+) -> String {
+    let mut line = "httperf_rank".to_owned();
+    tag(&mut line, "host", &about.host);
+    tag(&mut line, "rank", &rank.to_string());
+    tag(&mut line, "run", &about.run);
+    let cpu = after.cpu.saturating_sub(before.cpu);
+    writeln!(
+        line,
+        " arrivals={}i,calls_failed={}i,calls_offered={}i,replies={}i,elapsed_s={},generator_cpu_s={},lag_max_s={} {}",
+        after.arrivals - before.arrivals,
+        after.failed_calls - before.failed_calls,
+        after.offered - before.offered,
+        after.replies - before.replies,
+        after.elapsed.as_secs_f64(),
+        cpu.as_secs_f64(),
+        after.lag_max.as_secs_f64(),
+        at.as_nanos()
+    )
+    .expect(WRITES);
+    line
+}
+
+/// Adds a tag, unless it has no value.
+fn tag(line: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        write!(line, ",{name}={}", escaped(value)).expect(WRITES);
+    }
 }
 
 fn quantiles(fields: &mut Vec<String>, name: &str, times: &Classes) {
@@ -101,6 +133,17 @@ mod tests {
              replies=8i,replies_http_error=2i,replies_unexpected=1i,requests_sent=9i,errors_connrefused=1i,length_s=1,\
              lag_max_s=0.00007,arrivals_asked_per_s=12.5,verdict=1i,latency_p50_s=0.001,service_p50_s=0.0009,\
              lag_p50_s=0.00003,lag_p90_s=0.00003,generator_cpu_s=0.02 1700000000500000000\n"
+        );
+    }
+
+    #[test]
+    fn a_second_of_a_rank_is_a_line_too() {
+        let after = meter().ranks[3];
+        let before = RankTotals { replies: 6, cpu: Duration::from_millis(10), ..RankTotals::default() };
+        assert_eq!(
+            rank_line(&meter().about, 3, &before, &after, Duration::from_secs(7)),
+            "httperf_rank,host=n\\ 1,rank=3,run=r1 arrivals=20i,calls_failed=2i,calls_offered=20i,replies=10i,\
+             elapsed_s=3,generator_cpu_s=0.03,lag_max_s=0.00007 7000000000\n"
         );
     }
 

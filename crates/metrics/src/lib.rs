@@ -12,4 +12,4 @@ pub mod otlp;
 pub mod prometheus;
 
 pub use distribution::{BOUNDS_US, Distribution, SCALE};
-pub use meter::{About, Meter, Now, PHASES, PhaseTotals, VERDICTS, phase_name};
+pub use meter::{About, Meter, Now, PHASES, PhaseTotals, RankTotals, VERDICTS, phase_name};

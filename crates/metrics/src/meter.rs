@@ -61,6 +61,27 @@ pub struct Meter {
     pub last: Interval,
     /// What was known at its end.
     pub now: Now,
+    /// The sums of each rank of a fleet, in order of their numbers; none if this is no fleet.
+    pub ranks: Vec<RankTotals>,
+}
+
+/// The sums of a rank of a fleet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankTotals {
+    /// Arrivals that have started.
+    pub arrivals: u64,
+    /// Calls that were due and were made.
+    pub offered: u64,
+    /// Complete replies.
+    pub replies: u64,
+    /// Calls that failed.
+    pub failed_calls: u64,
+    /// Largest lag of an arrival in the last interval that it told of.
+    pub lag_max: Duration,
+    /// Processor time of its workers.
+    pub cpu: Duration,
+    /// The end of the last interval that it told of, since the start.
+    pub elapsed: Duration,
 }
 
 /// The sums of a phase.
@@ -114,6 +135,15 @@ impl Meter {
         self.now = now;
     }
 
+    /// Adds an interval of a rank of a fleet, or a part of one. That of the whole is added by [`Meter::add`].
+    pub fn add_of_rank(&mut self, rank: u32, interval: &Interval) {
+        let ranks = self.about.ranks.max(1) as usize;
+        self.ranks.resize(ranks, RankTotals::default());
+        if let Some(totals) = self.ranks.get_mut(rank as usize) {
+            totals.add(interval);
+        }
+    }
+
     /// The phase of the last interval; `None` before the first.
     #[must_use]
     pub fn phase(&self) -> Option<Phase> {
@@ -128,6 +158,47 @@ impl Meter {
             .saturating_sub(sum(|totals| totals.replies) + sum(|totals| totals.failed_calls))
     }
 }
+
+impl RankTotals {
+    fn add(&mut self, interval: &Interval) {
+        self.arrivals += interval.arrivals;
+        self.offered += interval.offered;
+        self.replies += interval.replies;
+        self.failed_calls += interval.failed_calls;
+        // Rank 0 tells of an interval worker by worker.
+        let is_of_last = interval.end() <= self.elapsed;
+        self.lag_max = if is_of_last { self.lag_max.max(interval.lag_max) } else { interval.lag_max };
+        self.cpu += interval.clocks.as_ref().map_or(Duration::ZERO, |clocks| clocks.cpu);
+        self.elapsed = self.elapsed.max(interval.end());
+    }
+
+    /// The sums, with the names of their metrics and what they are.
+    #[must_use]
+    pub fn counters(&self) -> [(&'static str, &'static str, u64); 4] {
+        [
+            ("rank_arrivals", "Arrivals of a rank that were due and have started", self.arrivals),
+            ("rank_calls_offered", "Calls of a rank that were due and were made", self.offered),
+            ("rank_replies", "Complete replies to a rank", self.replies),
+            ("rank_calls_failed", "Calls of a rank that failed", self.failed_calls),
+        ]
+    }
+
+    /// Figures in seconds, with the names of their metrics and what they are.
+    #[must_use]
+    pub fn gauges(&self) -> [(&'static str, &'static str, Duration); 2] {
+        [
+            ("rank_arrival_lag_max", "Largest lag of an arrival of a rank in its last second", self.lag_max),
+            (
+                "rank_elapsed",
+                "Time from the start of the run to the end of the last second of a rank",
+                self.elapsed,
+            ),
+        ]
+    }
+}
+
+/// The metric of a rank's processor time, and what it is.
+pub(crate) const RANK_CPU: (&str, &str) = ("rank_generator_cpu", "Processor time of the workers of a rank");
 
 impl PhaseTotals {
     fn add(&mut self, interval: &Interval) {
@@ -223,7 +294,31 @@ pub(crate) mod tests {
         meter.add(&second(0, Phase::WarmUp), now);
         meter.add(&second(1, Phase::Measured), now);
         meter.add(&second(2, Phase::Measured), now);
+        meter.add_of_rank(0, &second(1, Phase::Measured));
+        meter.add_of_rank(3, &second(1, Phase::Measured));
+        meter.add_of_rank(3, &second(2, Phase::Measured));
         meter
+    }
+
+    #[test]
+    fn ranks_are_added_up_apart() {
+        let mut meter = meter();
+        let told = |meter: &Meter| {
+            meter.ranks.iter().map(|rank| (rank.replies, rank.elapsed.as_secs())).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&meter), [(8, 2), (0, 0), (0, 0), (16, 3)]);
+        assert_eq!(meter.ranks[3].cpu, Duration::from_millis(40));
+        // A part of the same interval of another worker, whose lag is smaller, and then the next one.
+        let lagging = |number, lag| {
+            let lag_max = Duration::from_micros(lag);
+            Interval { lag_max, ..second(number, Phase::Measured) }
+        };
+        meter.add_of_rank(0, &lagging(1, 50));
+        assert_eq!(meter.ranks[0].lag_max, Duration::from_micros(70));
+        meter.add_of_rank(0, &lagging(2, 50));
+        assert_eq!(meter.ranks[0].lag_max, Duration::from_micros(50));
+        meter.add_of_rank(4, &second(2, Phase::Measured));
+        assert_eq!(meter.ranks.len(), 4, "there is no such rank");
     }
 
     #[test]

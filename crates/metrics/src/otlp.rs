@@ -19,8 +19,8 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
 
-use crate::meter::phase_name;
-use crate::{Distribution, Meter, SCALE, VERDICTS};
+use crate::meter::{RANK_CPU, phase_name};
+use crate::{Distribution, Meter, RankTotals, SCALE, VERDICTS};
 
 /// The media type of a request.
 pub const MEDIA_TYPE: &str = "application/x-protobuf";
@@ -104,6 +104,7 @@ fn metrics(meter: &Meter, points: &Points) -> Vec<Metric> {
     ));
     let cpu = points.number(Vec::new(), Number::AsDouble(meter.cpu.as_secs_f64()));
     metrics.push(sum("httperf.generator.cpu.time", "Processor time of the workers", "s", vec![cpu]));
+    metrics.extend(of_ranks(meter, points));
     let mut gauge = |name: &str, description: &str, unit: &str, value: Number| {
         let data_points = vec![points.number(Vec::new(), value)];
         metrics.push(metric(name, description, unit, Data::Gauge(Gauge { data_points })));
@@ -130,6 +131,31 @@ fn metrics(meter: &Meter, points: &Points) -> Vec<Metric> {
     });
     let data = Data::Gauge(Gauge { data_points: verdicts.collect() });
     metrics.push(metric("httperf.verdict", "1 for the verdict on the figures so far", "1", data));
+    metrics
+}
+
+/// The figures of each rank of a fleet.
+fn of_ranks(meter: &Meter, points: &Points) -> Vec<Metric> {
+    let ranks = &meter.ranks;
+    let Some(first) = ranks.first() else { return Vec::new() };
+    let each = |value: &dyn Fn(&RankTotals) -> Number| -> Vec<NumberDataPoint> {
+        let point = |(rank, totals): (i64, &RankTotals)| {
+            points.number(vec![whole("httperf.rank", rank)], value(totals))
+        };
+        (0..).zip(ranks).map(point).collect()
+    };
+    let title = |name: &str| format!("httperf.{}", name.replace('_', "."));
+    let mut metrics = Vec::new();
+    for (index, (name, description, _)) in first.counters().into_iter().enumerate() {
+        let counts = each(&|totals| Number::AsInt(signed(totals.counters()[index].2)));
+        metrics.push(sum(&title(name), description, "1", counts));
+    }
+    let cpu = each(&|totals| Number::AsDouble(totals.cpu.as_secs_f64()));
+    metrics.push(sum("httperf.rank.generator.cpu.time", RANK_CPU.1, "s", cpu));
+    for (index, (name, description, _)) in first.gauges().into_iter().enumerate() {
+        let data_points = each(&|totals| Number::AsDouble(totals.gauges()[index].2.as_secs_f64()));
+        metrics.push(metric(&title(name), description, "s", Data::Gauge(Gauge { data_points })));
+    }
     metrics
 }
 
@@ -240,6 +266,10 @@ mod tests {
         // 1 ms is between 2^(-319/32) s and 2^(-318/32) s.
         assert_eq!((buckets.offset, buckets.bucket_counts[0]), (-319, 12));
         let Data::ExponentialHistogram(_) = data("http.client.request.duration") else { panic!() };
+        let Data::Sum(of_ranks) = data("httperf.rank.calls.offered") else { panic!("not a sum") };
+        let values: Vec<_> = of_ranks.data_points.iter().map(|point| point.value).collect();
+        assert_eq!(values, [10, 0, 0, 20].map(|count| Some(Number::AsInt(count))));
+        assert_eq!(of_ranks.data_points[3].attributes, [whole("httperf.rank", 3)]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::meter::phase_name;
+use crate::meter::{RANK_CPU, phase_name};
 use crate::{Distribution, Meter, PHASES, SCALE, VERDICTS};
 
 /// The media type of [`text()`].
@@ -67,6 +67,7 @@ impl Collector for Metrics {
         self.encode_counters(&mut encoder)?;
         self.encode_errors(&mut encoder)?;
         self.encode_histograms(&mut encoder)?;
+        self.encode_ranks(&mut encoder)?;
         let mut gauge = |name: &str, help: &str, unit: Option<&Unit>, value: f64| {
             ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?)
         };
@@ -170,6 +171,38 @@ impl Metrics {
         Ok(())
     }
 
+    fn encode_ranks(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let ranks = &self.0.ranks;
+        let Some(first) = ranks.first() else { return Ok(()) };
+        let seconds = Some(&Unit::Seconds);
+        for (index, (name, help, _)) in first.counters().into_iter().enumerate() {
+            let mut counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (rank, totals) in ranks.iter().enumerate() {
+                let count = totals.counters()[index].2;
+                labelled(&mut counter, &[("rank", &rank.to_string())], |mut metric| {
+                    metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
+                })?;
+            }
+        }
+        let (name, help) = RANK_CPU;
+        let mut cpu = encoder.encode_descriptor(name, help, seconds, MetricType::Counter)?;
+        for (rank, totals) in ranks.iter().enumerate() {
+            labelled(&mut cpu, &[("rank", &rank.to_string())], |mut metric| {
+                metric.encode_counter::<NoLabelSet, f64, f64>(&totals.cpu.as_secs_f64(), None)
+            })?;
+        }
+        for (index, (name, help, _)) in first.gauges().into_iter().enumerate() {
+            let mut gauge = encoder.encode_descriptor(name, help, seconds, MetricType::Gauge)?;
+            for (rank, totals) in ranks.iter().enumerate() {
+                let time = totals.gauges()[index].2.as_secs_f64();
+                labelled(&mut gauge, &[("rank", &rank.to_string())], |mut metric| {
+                    metric.encode_gauge(&time)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     fn encode_histograms(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let phases = &self.0.phases;
         let Some((_, first)) = phases.first() else { return Ok(()) };
@@ -266,6 +299,11 @@ mod tests {
             "httperf_calls_under_way 3.0",
             "httperf_connections_open 3.0",
             "httperf_arrivals_asked_per_second 12.5",
+            r#"httperf_rank_replies_total{rank="0"} 8"#,
+            r#"httperf_rank_replies_total{rank="1"} 0"#,
+            r#"httperf_rank_arrivals_total{rank="3"} 20"#,
+            r#"httperf_rank_generator_cpu_seconds_total{rank="3"} 0.04"#,
+            r#"httperf_rank_elapsed_seconds{rank="3"} 3.0"#,
             "# EOF",
         ] {
             assert!(text.lines().any(|found| found == line), "no `{line}` in:\n{text}");

@@ -2,7 +2,9 @@
 //!
 //! Intervals are reported one second long. In the stored series, their length doubles each time their number
 //! reaches [`INTERVALS_MAX`], so a long run takes no more memory than one of twenty minutes. Events count in
-//! the interval in which they happen; arrivals and offered calls count in the one in which they were due.
+//! the interval in which they happen; arrivals and offered calls count in the one in which they were due. An
+//! interval is reported as soon as it is over, and what was due in it may start later: that is reported with
+//! the interval in progress then, so that the reported intervals have the sums of the stored ones.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -94,10 +96,11 @@ pub struct Interval {
     pub length: Duration,
     /// Phase of the run.
     pub phase: Phase,
-    /// Arrivals (of connections or sessions) due in this interval that have started.
+    /// Arrivals (of connections or sessions) due in this interval that have started. What is told while the run
+    /// goes on has those that were due earlier and started in it, and not those that start later.
     pub arrivals: u64,
-    /// Calls due in this interval that were made. Each is answered, given up, or unfinished when the run
-    /// ends.
+    /// Calls due in this interval that were made; while the run goes on, as for arrivals. Each is answered, given
+    /// up, or unfinished when the run ends.
     pub offered: u64,
     /// Requests written completely.
     pub sent: u64,
@@ -292,6 +295,10 @@ pub(crate) struct SeriesRecorder {
     series: Series,
     /// Interval in progress; its latencies are in `latency`.
     current: Interval,
+    /// What was added to earlier intervals and has not been reported.
+    late: Interval,
+    /// Calls that were taken out of earlier intervals, which has not been reported.
+    withdrawn: u64,
     latency: Histogram<u32>,
     /// Visits under way, if the workload has scenarios.
     visits_open: Option<u64>,
@@ -331,6 +338,8 @@ impl SeriesRecorder {
             start,
             series: Series::default(),
             current: Interval { phase, ..Interval::default() },
+            late: Interval::default(),
+            withdrawn: 0,
             latency: histogram(),
             visits_open: None,
             clocks: None,
@@ -386,16 +395,33 @@ impl SeriesRecorder {
         &mut self.current
     }
 
-    /// Interval that contains the instant `due`. `open`: connections open now.
-    pub(crate) fn at(&mut self, due: Instant, open: u64) -> &mut Interval {
+    /// Takes note of something in the interval that contains the instant `due`. `open`: connections open now.
+    pub(crate) fn note_at(&mut self, due: Instant, open: u64, note: impl Fn(&mut Interval)) {
         self.advance(due, open);
+        let (interval, is_late) = self.at(due);
+        note(interval);
+        if is_late {
+            note(&mut self.late);
+        }
+    }
+
+    /// Takes a call out of the interval that contains the instant `due`. `open`: connections open now.
+    pub(crate) fn withdraw_at(&mut self, due: Instant, open: u64) {
+        self.advance(due, open);
+        let (interval, is_late) = self.at(due);
+        interval.offered = interval.offered.saturating_sub(1);
+        self.withdrawn += u64::from(is_late);
+    }
+
+    /// Interval that contains the instant `due`, and whether it was completed.
+    fn at(&mut self, due: Instant) -> (&mut Interval, bool) {
         let due = due - self.start;
         if due >= self.current.from {
-            return &mut self.current;
+            return (&mut self.current, false);
         }
         match self.series.intervals.iter_mut().rev().find(|interval| interval.from <= due) {
-            Some(interval) => interval,
-            None => &mut self.current,
+            Some(interval) => (interval, true),
+            None => (&mut self.current, false),
         }
     }
 
@@ -443,12 +469,18 @@ impl SeriesRecorder {
         }
         if self.unreported.len() < INTERVALS_MAX {
             let clocks = self.clocks.as_mut().map(|clocks| Box::new(clocks.take()));
-            self.unreported.push_back(Interval { clocks, ..done.clone() });
+            let mut told = Interval { clocks, ..done.clone() };
+            told.add_counts(&std::mem::take(&mut self.late));
+            let withdrawn = self.withdrawn.min(told.offered);
+            told.offered -= withdrawn;
+            self.withdrawn -= withdrawn;
+            self.unreported.push_back(told);
         }
         self.series.push(done);
     }
 
-    /// Removes and returns the next completed interval: one second long, or shorter at the end of a phase.
+    /// Removes and returns the next completed interval: one second long, or shorter at the end of a phase. What
+    /// was due earlier and was late counts in it as well.
     pub(crate) fn take_ended(&mut self) -> Option<Interval> {
         self.unreported.pop_front()
     }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Ready, Received, Silent, Worker};
+use httperf_engine::{Network, Observation, Observer, Ready, Received, Silent, Worker};
 use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Shard, ThinkTime,
     Timeouts, Tls, TlsVersion, UriSource, Workload,
@@ -14,7 +14,7 @@ use httperf_plan::{
 use httperf_stats::{CallOutcome, Counters, Failure, Instant, Interval, Summary, Transport};
 use httperf_testkit::sim::{
     Action, Edit, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, at_once, calls, connections,
-    listed, nonzero, reply, run, sessions, tls_server, uniform,
+    listed, nonzero, reply, run, run_observed, sessions, tls_server, uniform,
 };
 use proptest::prelude::*;
 use rustix::io::Errno;
@@ -209,6 +209,24 @@ fn moody(seed: u64) -> impl Peer {
     })
 }
 
+/// The intervals that were told of while the run went on.
+#[derive(Default)]
+struct Told(Vec<Interval>);
+
+impl Observer for Told {
+    fn observe(&mut self, what: Observation<'_>) {
+        if let Observation::Interval { interval } = what {
+            self.0.push(interval.clone());
+        }
+    }
+}
+
+/// Arrivals, calls offered, replies and failed calls.
+fn sums(intervals: &[Interval]) -> [u64; 4] {
+    let counts = |one: &Interval| [one.arrivals, one.offered, one.replies, one.failed_calls];
+    intervals.iter().map(counts).fold([0; 4], |sums, counts| std::array::from_fn(|at| sums[at] + counts[at]))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -223,9 +241,13 @@ proptest! {
         goodbye in prop_oneof![Just(Goodbye::Said), Just(Goodbye::Withheld)],
     ) {
         let link = Link { seed, latency: ms(latency), hostile, sockets_max, ..Link::default() };
+        let mut told = Told::default();
         let run = match &plan.tls {
-            Some(_) => run(&plan, link, TlsPeer::new(moody(seed), tls_server().build(), goodbye)),
-            None => run(&plan, link, moody(seed)),
+            Some(_) => {
+                let peer = TlsPeer::new(moody(seed), tls_server().build(), goodbye);
+                run_observed(&plan, link, peer, &mut told)
+            }
+            None => run_observed(&plan, link, moody(seed), &mut told),
         };
         let summary = &run.summary;
         prop_assert!(!run.is_endless, "the run must end by itself");
@@ -244,6 +266,7 @@ proptest! {
                 summary.replies + failed.latency.moments.count() + summary.unfinished.moments.count();
             prop_assert_eq!(offered, begun, "every call that was begun has one end");
             let of = |count: fn(&Interval) -> u64| intervals.iter().map(count).sum::<u64>();
+            prop_assert_eq!(sums(&told.0), sums(intervals), "who watches hears of everything");
             prop_assert_eq!(of(|interval| interval.replies), summary.replies);
             prop_assert_eq!(of(|interval| interval.sent), summary.requests);
             prop_assert_eq!(of(|interval| interval.failed_calls), failed.latency.moments.count());

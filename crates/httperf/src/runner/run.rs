@@ -253,7 +253,7 @@ pub(super) fn carry_out(
         .collect();
     let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
         let others = hosting.map_or(0, Hosting::others);
-        let (monitor, mut feeds) = Monitor::start(watching, plan, workers + others, &runner.stop)?;
+        let (monitor, mut feeds) = Monitor::start(watching, plan, others, &runner.stop)?;
         if let Some(hosting) = hosting {
             hosting.feed(feeds.split_off(workers));
         }

@@ -3,15 +3,20 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::endings::wait_until;
 use crate::fleet::{check_exits, document, fleet, meeting_port, run as run_all, text, told};
 use crate::support::bench::Bench;
-use crate::support::program::Exit;
+use crate::support::group::Group;
+use crate::support::program::{Exit, under_test};
+use crate::support::words;
 
 /// Fetches metrics; `None` if nobody answers.
 fn fetch(port: u16, accept: &str) -> Option<Vec<u8>> {
@@ -175,8 +180,64 @@ fn metrics_of_a_fleet_are_those_of_all_ranks() {
     assert!(last.contains("ranks=\"2\""), "{last}");
     let lags = value(last, "httperf_arrival_lag_seconds_count");
     assert_eq!(lags, value(last, "httperf_arrivals_total"), "the other rank tells of its lags too");
-    let all = document(&bench, "r.json")["summary"]["replies"].as_u64();
-    assert_eq!(Some(sum(&bench.read("lines"), "replies")), all);
+    let guide = include_str!("../../../../docs/guide/metrics.md");
+    let dashboard = include_str!("../../../../docs/grafana/httperf.json");
+    for named in [guide, dashboard] {
+        let names = named.split(|one: char| !one.is_ascii_alphanumeric() && one != '_');
+        let of_ranks: Vec<&str> = names.filter(|name| name.starts_with("httperf_rank_")).collect();
+        assert!(of_ranks.len() >= 3, "{of_ranks:?}");
+        for name in of_ranks {
+            assert!(last.contains(&format!("\n{name}{{rank=\"1\"}} ")), "no {name} in:\n{last}");
+        }
+    }
+
+    let result = document(&bench, "r.json");
+    let lines = bench.read("lines");
+    let (of_ranks, of_all): (Vec<&str>, Vec<&str>) =
+        lines.lines().partition(|line| line.starts_with("httperf_rank,"));
+    assert_eq!(Some(sum(&of_all.join("\n"), "replies")), result["summary"]["replies"].as_u64());
+    for rank in 0..2 {
+        let tag = format!(",rank={rank},");
+        let of_rank: Vec<&str> = of_ranks.iter().filter(|line| line.contains(&tag)).copied().collect();
+        assert_eq!(sum(&of_rank.join("\n"), "replies"), 250, "{lines}");
+    }
+}
+
+#[test]
+fn calls_that_start_late_are_told_of_all_the_same() {
+    let bench = Bench::new();
+    let arguments = format!(
+        "--server 127.0.0.1 --port {} --rate 100 --num-conns 400 --influx @lines --interval-log @log --output @r.json",
+        bench.port
+    );
+    let mut run = Group::spawn(
+        Command::new(under_test())
+            .args(words(&bench.expand(&arguments)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    )
+    .expect("it can be started");
+    wait_until("the first second has ended", || {
+        std::fs::metadata(bench.path("lines")).is_ok_and(|file| file.len() > 0)
+    });
+    run.signal_leader(Signal::STOP);
+    // The generator stands still while 150 connections are due: that time is what is tested.
+    std::thread::sleep(Duration::from_millis(1500));
+    run.signal_leader(Signal::CONT);
+    assert!(run.child().wait().expect("it is a child").success());
+
+    let result = document(&bench, "r.json");
+    let (lines, log) = (bench.read("lines"), bench.read("log"));
+    let log: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of_log = |name: &str| log.iter().filter_map(|line| line[name].as_u64()).sum::<u64>();
+    for (in_lines, in_log) in [("arrivals", "arrivals"), ("calls_offered", "offered"), ("replies", "replies")]
+    {
+        assert_eq!((sum(&lines, in_lines), of_log(in_log)), (400, 400), "{in_log}: {lines}");
+    }
+    assert_eq!(result["summary"]["replies"], 400);
+    let latest = log.iter().filter_map(|line| line["lag_max_us"].as_u64()).max();
+    assert!(latest > Some(1_000_000), "the lag of {latest:?} us is not that of those who waited: {lines}");
 }
 
 #[test]

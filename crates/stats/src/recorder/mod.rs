@@ -350,15 +350,14 @@ impl Recorder {
     /// Records a call that was made.
     pub fn call_made(&mut self, due: Instant) {
         if self.figures.detail {
-            self.series.at(due, self.open).offered += 1;
+            self.series.note_at(due, self.open, |interval| interval.offered += 1);
         }
     }
 
     /// Takes back a call that was recorded as made.
     pub fn call_withdrawn(&mut self, due: Instant) {
         if self.figures.detail {
-            let interval = self.series.at(due, self.open);
-            interval.offered = interval.offered.saturating_sub(1);
+            self.series.withdraw_at(due, self.open);
         }
     }
 
@@ -563,8 +562,7 @@ impl Recorder {
         }
         self.unfinished(due, now);
         self.session_unfinished(due, now);
-        let open = self.open;
-        self.series.at(due, open).offered += 1;
+        self.series.note_at(due, self.open, |interval| interval.offered += 1);
         if self.is_measured(due) {
             self.arrivals_missed += 1;
             self.measured.arrivals.waiting += u64::from(is_waiting);
@@ -591,9 +589,10 @@ impl Recorder {
         let lag = now - room_since.unwrap_or(due);
         // Instant at which it would have begun without waiting for room.
         let begun = due + lag;
-        let interval = self.series.at(due, self.open);
-        interval.arrivals += 1;
-        interval.lag_max = interval.lag_max.max(lag);
+        self.series.note_at(due, self.open, |interval| {
+            interval.arrivals += 1;
+            interval.lag_max = interval.lag_max.max(lag);
+        });
         self.series.add_lag(lag);
         let is_measured = self.is_measured(due);
         let summary = self.of(due);

@@ -311,6 +311,46 @@ fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_
 }
 
 #[test]
+fn reported_intervals_have_the_sums_of_the_series_when_the_generator_is_late() {
+    let mut recorder = recorder(RecordedFigures { clocks: true, ..RecordedFigures::USUAL });
+    let mut told = Vec::new();
+    // 100 were due in each of the first three seconds; they start in the third and in the fourth, and two never.
+    for call in 0..300 {
+        let (due, now) = (at(call * 10), at(2500 + call * 5));
+        recorder.call_made(due);
+        recorder.arrival_started(due, None, now);
+        recorder.record(&Sample { first_byte: Some(now), done: now, ..reply(200) }, None);
+        if call % 20 == 0 {
+            recorder.call_made(due);
+            recorder.call_withdrawn(due);
+        }
+        told.extend(std::iter::from_fn(|| recorder.end_interval(now)));
+    }
+    // One that was told of is taken back, seconds later.
+    recorder.call_made(at(100));
+    told.extend(std::iter::from_fn(|| recorder.end_interval(at(4000))));
+    recorder.call_withdrawn(at(100));
+    recorder.arrival_missed(at(500), false, at(4100));
+    recorder.arrival_missed(at(4050), false, at(4100));
+    recorder.end_last_interval(at(4100));
+    told.extend(std::iter::from_fn(|| recorder.end_interval(at(4100))));
+    let summary = recorder.finish(End { at: at(4100), ..End::default() });
+    let sums = |intervals: &[Interval]| {
+        intervals.iter().fold((0, 0, 0, Duration::ZERO), |(arrivals, offered, replies, lag), interval| {
+            let lag = lag.max(interval.lag_max);
+            (arrivals + interval.arrivals, offered + interval.offered, replies + interval.replies, lag)
+        })
+    };
+    assert_eq!(sums(&told), (300, 302, 300, Duration::from_millis(2500)));
+    assert_eq!(sums(summary.series.intervals()), sums(&told));
+    let ended = told.iter().scan((0, 0), |(offered, ended), interval| {
+        (*offered, *ended) = (*offered + interval.offered, *ended + interval.replies);
+        Some(*offered >= *ended)
+    });
+    assert!(ended.into_iter().all(|is_so| is_so), "more calls have ended than were made: {told:?}");
+}
+
+#[test]
 fn the_series_counts_visits_if_there_are_any() {
     let mut recorder = recorder(RecordedFigures::USUAL);
     assert_eq!(recorder.end_interval(at(1000)).unwrap().visits, None);

@@ -87,6 +87,9 @@ trait Consumer: Send {
     /// An interval has ended, but a part of it is missing, as a worker was late. The series will have it.
     fn partial_interval(&mut self, _interval: &Interval) {}
 
+    /// A rank of a fleet tells of its interval, or a worker of this rank of its own. That of the whole follows.
+    fn rank_interval(&mut self, _rank: u32, _interval: &Interval) {}
+
     /// Some time has passed, a tick at most.
     fn tick(&mut self) {}
 
@@ -118,35 +121,41 @@ pub struct WatchOutcome {
 }
 
 impl Monitor {
-    /// Prepares what is wanted and starts a thread for it. Returns a feed for the observer of each worker.
+    /// Prepares what is wanted and starts a thread for it. Returns a feed for the observer of each worker, and then one
+    /// for each of the `others`: the further ranks of a fleet, if this one watches the whole.
     ///
     /// # Errors
     /// A terminal or a file that is needed and cannot be had.
     pub fn start(
         settings: &WatchSettings,
         plan: &Plan,
-        workers: usize,
+        others: usize,
         stop: &StopRequest,
     ) -> anyhow::Result<(Self, Vec<Feed>)> {
         let consumers = consumers(settings, plan, stop)?;
         let tick = if settings.live { QUICK_TICK } else { SLOW_TICK };
-        Self::watch(consumers, workers, tick)
+        Self::watch(consumers, Sources { workers: plan.workers().get() as usize, others }, tick)
     }
 
-    fn watch(mut consumers: Consumers, workers: usize, tick: Duration) -> anyhow::Result<(Self, Vec<Feed>)> {
+    fn watch(
+        mut consumers: Consumers,
+        sources: Sources,
+        tick: Duration,
+    ) -> anyhow::Result<(Self, Vec<Feed>)> {
+        let count = sources.count();
         let over = Arc::new(AtomicBool::new(false));
         let feeds = |channel: Option<SyncSender<Message>>| {
-            (0..workers).map(|worker| Feed { worker, channel: channel.clone(), missed: 0 }).collect()
+            (0..count).map(|source| Feed { source, channel: channel.clone(), missed: 0 }).collect()
         };
         if consumers.is_empty() {
             return Ok((Self { thread: None, over }, feeds(None)));
         }
-        let (channel, messages) = sync_channel(WAITING_MAX * workers);
+        let (channel, messages) = sync_channel(WAITING_MAX * count);
         let is_over = Arc::clone(&over);
         let thread = std::thread::Builder::new()
             .name("monitor".into())
             .spawn(move || {
-                consume(&messages, Intervals::new(workers), &mut consumers, tick, &is_over);
+                consume(&messages, sources, &mut consumers, tick, &is_over);
                 consumers
             })
             .context("cannot start the thread that watches the run")?;
@@ -225,20 +234,45 @@ fn prints(watch: &Watch) -> bool {
         || watch.periodic
 }
 
+/// Those whose intervals make up that of the whole.
+#[derive(Clone, Copy, Debug)]
+struct Sources {
+    /// Workers of this process.
+    workers: usize,
+    /// Further ranks of the fleet.
+    others: usize,
+}
+
+impl Sources {
+    fn count(self) -> usize {
+        self.workers + self.others
+    }
+
+    /// The rank of a source; `None` if there is no fleet.
+    fn rank(self, source: usize) -> Option<u32> {
+        let rank = (source + 1).saturating_sub(self.workers);
+        (self.others > 0).then(|| u32::try_from(rank).unwrap_or(u32::MAX))
+    }
+}
+
 /// Hands out what arrives until nothing more will.
 fn consume(
     messages: &Receiver<Message>,
-    mut intervals: Intervals,
+    sources: Sources,
     consumers: &mut Consumers,
     tick: Duration,
     over: &AtomicBool,
 ) {
+    let mut intervals = Intervals::new(sources.count());
     while !over.load(Ordering::Relaxed) {
         match messages.recv_timeout(tick) {
-            Ok(Message { worker, interval: Some(interval) }) => {
-                intervals.add(worker, interval, Instant::now());
+            Ok(Message { source, interval: Some(interval) }) => {
+                if let Some(rank) = sources.rank(source) {
+                    consumers.iter_mut().for_each(|consumer| consumer.rank_interval(rank, &interval));
+                }
+                intervals.add(source, interval, Instant::now());
             }
-            Ok(Message { worker, interval: None }) => intervals.end(worker),
+            Ok(Message { source, interval: None }) => intervals.end(source),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -252,10 +286,10 @@ fn consume(
     }
 }
 
-/// A message of a worker to the monitor.
+/// A message of a worker, or of another rank, to the monitor.
 #[derive(Debug)]
 struct Message {
-    worker: usize,
+    source: usize,
     /// An interval that has ended; `None` when there will be no more.
     interval: Option<Interval>,
 }
@@ -263,7 +297,7 @@ struct Message {
 /// A worker's end of the channel. Dropping it says that the worker has ended.
 #[derive(Debug)]
 pub struct Feed {
-    worker: usize,
+    source: usize,
     channel: Option<SyncSender<Message>>,
     missed: u64,
 }
@@ -272,7 +306,7 @@ impl Feed {
     /// Tells of an interval, unless the consumers are far behind. Never waits.
     pub fn interval(&mut self, interval: &Interval) {
         let Some(channel) = &self.channel else { return };
-        let message = Message { worker: self.worker, interval: Some(interval.clone()) };
+        let message = Message { source: self.source, interval: Some(interval.clone()) };
         self.missed += u64::from(channel.try_send(message).is_err());
     }
 
@@ -288,7 +322,7 @@ impl Drop for Feed {
         if let Some(channel) = &self.channel {
             // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to
             // tell.
-            drop(channel.send(Message { worker: self.worker, interval: None }));
+            drop(channel.send(Message { source: self.source, interval: None }));
         }
     }
 }
@@ -298,6 +332,10 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
+
+    fn workers(workers: usize) -> Sources {
+        Sources { workers, others: 0 }
+    }
 
     /// Takes one interval, and no other before it is told to go on.
     struct Slow {
@@ -319,7 +357,7 @@ mod tests {
 
     /// A monitor of one worker.
     fn watch(consumer: Slow, tick: Duration) -> (Monitor, Feed) {
-        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(consumer)], 1, tick).unwrap();
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(consumer)], workers(1), tick).unwrap();
         (monitor, feeds.remove(0))
     }
 
@@ -359,7 +397,7 @@ mod tests {
 
     #[test]
     fn without_consumers_there_is_no_thread_and_nothing_is_missed() {
-        let (monitor, mut feeds) = Monitor::watch(Consumers::new(), 2, SLOW_TICK).unwrap();
+        let (monitor, mut feeds) = Monitor::watch(Consumers::new(), workers(2), SLOW_TICK).unwrap();
         for feed in &mut feeds {
             feed.interval(&second(0));
             assert_eq!(feed.missed(), 0);
@@ -374,7 +412,7 @@ mod tests {
         let (seen, was_seen) = channel();
         drop(go_on);
         let slow = Slow { go_on: may_go_on, seen };
-        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(slow)], 2, QUICK_TICK).unwrap();
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(slow)], workers(2), QUICK_TICK).unwrap();
         let mut second_feed = feeds.pop().unwrap();
         let mut first_feed = feeds.pop().unwrap();
         (0..3).for_each(|number| first_feed.interval(&second(number)));

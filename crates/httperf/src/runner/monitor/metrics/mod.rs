@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use httperf_metrics::{About, Meter, Now, influx, otlp};
+use httperf_metrics::{About, Meter, Now, RankTotals, influx, otlp};
 use httperf_plan::Plan;
 use httperf_report::verdict;
 use httperf_stats::{CallOutcome, CpuTime, Interval, Phase, Series, Summary, ThreadUsage};
@@ -62,6 +62,8 @@ pub(super) struct Metrics {
     plan: Plan,
     outline: Outline,
     meter: Meter,
+    /// The ranks' sums of which InfluxDB has been told.
+    ranks_told: Vec<RankTotals>,
     /// What is told to those who fetch; `None` if nobody may.
     published: Option<Arc<Mutex<Meter>>>,
     otlp: Option<Sender>,
@@ -105,6 +107,7 @@ impl Metrics {
             plan: plan.clone(),
             outline: Outline::new(plan),
             meter,
+            ranks_told: Vec::new(),
             published,
             otlp,
             influx,
@@ -119,18 +122,32 @@ impl Metrics {
         let now =
             Now { asked_per_s: self.outline.asked(interval.from), verdict: self.so_far.verdict(&self.plan) };
         self.meter.add(interval, now);
-        let time = since_1970();
+        if self.influx.is_some() {
+            // An interval that is taken up at the end was over before.
+            let at = (self.started + interval.end()).min(since_1970());
+            let mut lines = influx::line(&self.meter.about, interval, now, at);
+            lines.push_str(&self.lines_of_ranks(at));
+            self.write_influx(lines);
+        }
+    }
+
+    /// Lines of the ranks that have told of something since this was called before.
+    fn lines_of_ranks(&mut self, at: Duration) -> String {
+        let (about, ranks) = (&self.meter.about, &self.meter.ranks);
+        self.ranks_told.resize(ranks.len(), RankTotals::default());
+        let lines = ranks.iter().zip(&mut self.ranks_told).enumerate().map(|(rank, (after, before))| {
+            let before = std::mem::replace(before, *after);
+            if before == *after { String::new() } else { influx::rank_line(about, rank, &before, after, at) }
+        });
+        lines.collect()
+    }
+
+    fn write_influx(&mut self, lines: String) {
         match &mut self.influx {
             None => {}
-            Some(Influx::Url(sender)) => {
-                // An interval that is taken up at the end was over before.
-                let at = (self.started + interval.end()).min(time);
-                sender.send(influx::line(&self.meter.about, interval, now, at).into_bytes());
-            }
+            Some(Influx::Url(sender)) => sender.send(lines.into_bytes()),
             Some(Influx::File { name, file, has_failed }) => {
-                let at = (self.started + interval.end()).min(time);
-                let line = influx::line(&self.meter.about, interval, now, at);
-                if let Err(error) = file.write_all(line.as_bytes())
+                if let Err(error) = file.write_all(lines.as_bytes())
                     && !std::mem::replace(has_failed, true)
                 {
                     self.program
@@ -158,14 +175,20 @@ impl Consumer for Metrics {
         self.publish();
     }
 
+    fn rank_interval(&mut self, rank: u32, interval: &Interval) {
+        self.meter.add_of_rank(rank, interval);
+    }
+
     fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome) {
         let intervals = series.map_or(&[][..], Series::intervals);
         let lacking: Vec<&Interval> =
             intervals.iter().filter(|interval| self.taken.lacks(interval)).collect();
-        if !lacking.is_empty() {
-            lacking.into_iter().for_each(|interval| self.take(interval));
-            self.publish();
+        lacking.into_iter().for_each(|interval| self.take(interval));
+        let lines = self.lines_of_ranks(since_1970());
+        if !lines.is_empty() {
+            self.write_influx(lines);
         }
+        self.publish();
         if let Some(sender) = self.otlp.take() {
             sender.finish();
         }
