@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use httperf_testkit::tcp::free_port;
 use serde_json::Value;
 
 use crate::support::bench::Bench;
@@ -79,18 +79,6 @@ pub(crate) fn document(bench: &Bench, name: &str) -> Value {
 /// The options that name the server of a bench, and a folder of its own to meet in.
 pub(crate) fn at(bench: &Bench, name: &str) -> String {
     bench.expand(&format!("--server 127.0.0.1 --port {} --meet dir:@{name}", bench.port))
-}
-
-/// A port to meet at. Not one of those that the system hands out: until it is used, another test could be given it.
-pub(crate) fn meeting_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + (std::process::id().wrapping_mul(37).wrapping_add(next) % 10_000) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// What was asked for, and how often.
@@ -192,7 +180,7 @@ fn only_the_first_rank_speaks_and_its_report_has_a_table_of_all() {
     let arguments = format!(
         "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --report=full --output {} --html {}",
         bench.port,
-        meeting_port(),
+        free_port(),
         bench.expand("@r.json"),
         bench.expand("@r.html"),
     );
@@ -239,7 +227,7 @@ fn check_a_lost_rank(more: &str, level: &str, exits: &[i32]) {
     let arguments = format!(
         "--server 127.0.0.1 --port {} --meet 127.0.0.1:{} {LOAD} --strict --output {} --interval-log {}{more}",
         bench.port,
-        meeting_port(),
+        free_port(),
         bench.expand("@r.json"),
         bench.expand("@i.log")
     );
@@ -350,7 +338,7 @@ fn a_rank_that_cannot_write_its_files_is_named() {
 #[test]
 fn who_does_not_know_the_secret_is_sent_away() {
     let bench = Bench::new();
-    let place = format!("127.0.0.1:{}", meeting_port());
+    let place = format!("127.0.0.1:{}", free_port());
     let arguments =
         format!("--server 127.0.0.1 --port {} --meet {place} --meet-timeout 6 {LOAD}", bench.port);
     let mut processes = fleet(2, &arguments);
@@ -386,7 +374,7 @@ fn ranks_that_do_not_come_together_send_nothing() {
     let settings = Settings { has_log: true, ..Settings::default() };
     let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
     let load = |more: &str| {
-        let place = format!("--meet 127.0.0.1:{}", meeting_port());
+        let place = format!("--meet 127.0.0.1:{}", free_port());
         format!("--server 127.0.0.1 --port {} {LOAD} {place} --meet-timeout 4 {more}", server.port())
     };
     // Two fleets at one port: rank 0 of one is refused the port, and its guest comes to the other.
@@ -423,7 +411,7 @@ fn ranks_that_do_not_come_together_send_nothing() {
 #[test]
 fn what_a_launcher_says_is_enough() {
     let bench = Bench::new();
-    let job = meeting_port();
+    let job = free_port();
     let process = |rank: u32| Process {
         before: format!(
             "OMPI_COMM_WORLD_RANK={rank} OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK={rank} \

@@ -1,8 +1,9 @@
 //! Commands that make several runs, over a fleet: the ranks make each trial together.
 
+use httperf_testkit::tcp::free_port;
 use serde_json::Value;
 
-use crate::fleet::{Process, at, check_exits, document, fleet, meeting_port, run, targets, text, told};
+use crate::fleet::{Process, at, check_exits, document, fleet, run, targets, text, told};
 use crate::support::bench::Bench;
 use crate::support::program::Exit;
 use crate::support::real_server::{Kind, RealServer, Settings};
@@ -31,7 +32,7 @@ fn ranks_make_the_sweep_that_one_process_makes() {
     assert_eq!(first.values().sum::<usize>(), 180, "{first:?}");
     let arguments = format!(
         "{sweep} --meet 127.0.0.1:{} --output {} --html {}",
-        meeting_port(),
+        free_port(),
         path("r.json"),
         path("r.html")
     );
@@ -88,7 +89,7 @@ fn a_rank_that_is_lost_ends_the_trials() {
         "sweep --server 127.0.0.1 --port {} --meet 127.0.0.1:{} --rates {} --duration 1 --warmup 0 --drain 0 --pause 0 \
          --output {}",
         bench.port,
-        meeting_port(),
+        free_port(),
         rates.join(","),
         bench.expand("@r.json")
     );

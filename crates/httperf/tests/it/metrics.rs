@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use httperf_testkit::tcp::free_port;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::endings::wait_until;
-use crate::fleet::{check_exits, document, fleet, meeting_port, run as run_all, text, told};
+use crate::fleet::{check_exits, document, fleet, run as run_all, text, told};
 use crate::support::bench::Bench;
 use crate::support::group::Group;
 use crate::support::program::{Exit, under_test};
@@ -110,7 +111,7 @@ fn take(stream: std::io::Result<TcpStream>, taken: &Mutex<Vec<(String, usize)>>)
 #[test]
 fn what_is_fetched_sent_and_written_agrees_with_the_result() {
     let bench = Bench::new();
-    let (port, (receiver, taken)) = (meeting_port(), receiver());
+    let (port, (receiver, taken)) = (free_port(), receiver());
     let is_over = AtomicBool::new(false);
     let arguments = format!(
         "--server 127.0.0.1 --port {} --rate 100 --num-conns 500 --num-calls 2 --metrics 127.0.0.1:{port} \
@@ -159,7 +160,7 @@ fn what_is_fetched_sent_and_written_agrees_with_the_result() {
 #[test]
 fn metrics_of_a_fleet_are_those_of_all_ranks() {
     let bench = Bench::new();
-    let (port, is_over) = (meeting_port(), AtomicBool::new(false));
+    let (port, is_over) = (free_port(), AtomicBool::new(false));
     let arguments = format!(
         "--server 127.0.0.1 --port {} --meet dir:{} --rate 100 --num-conns 500 --metrics 127.0.0.1:{port} --influx {} \
          --output {}",
@@ -243,7 +244,7 @@ fn calls_that_start_late_are_told_of_all_the_same() {
 #[test]
 fn clients_that_are_stuck_or_send_rubbish_disturb_nobody() {
     let bench = Bench::new();
-    let port = meeting_port();
+    let port = free_port();
     let arguments = format!(
         "--server 127.0.0.1 --port {} --rate 50 --num-conns 500 --metrics 127.0.0.1:{port} --output @r.json",
         bench.port
@@ -277,7 +278,7 @@ fn clients_that_are_stuck_or_send_rubbish_disturb_nobody() {
 #[test]
 fn a_receiver_that_is_not_there_is_said_and_is_no_failure() {
     let bench = Bench::new();
-    let nobody = meeting_port();
+    let nobody = free_port();
     let outcome = bench.command(&format!(
         "--server 127.0.0.1 --port {} --rate 50 --num-conns 75 --otlp http://127.0.0.1:{nobody}/x \
          --influx http://127.0.0.1:{nobody}/write?db=x --output @r.json",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use httperf_testkit::skip;
+use httperf_testkit::tcp::free_port_at;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -67,7 +68,7 @@ impl Running {
         // Some servers give their privileges up.
         fs::set_permissions(root, Permissions::from_mode(0o777))?;
         furnish(root)?;
-        let ports = free_ports(address, port_count)?;
+        let ports: Vec<u16> = (0..port_count).map(|_| free_port_at(address)).collect();
         let log = File::create(root.join("output.log"))?;
         fs::set_permissions(root.join("output.log"), Permissions::from_mode(0o666))?;
         let errors = log.try_clone()?;
@@ -142,13 +143,6 @@ impl Running {
         input.write_all(line.as_bytes()).expect("it reads its input");
         input.flush().expect("it reads its input");
     }
-}
-
-/// Ports that are free at an address; all held at once, so that they differ.
-fn free_ports(address: IpAddr, count: usize) -> io::Result<Vec<u16>> {
-    let held: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind((address, 0))).collect::<io::Result<_>>()?;
-    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
 /// A program of the system; `None`, with a word on stdout, if it is not installed. Servers are often in a folder that
