@@ -92,37 +92,57 @@ fn meeting() -> anyhow::Result<String> {
     Ok(format!("--meet={}", TcpListener::bind("127.0.0.1:0")?.local_addr()?))
 }
 
-/// Rank 1 of two, once as a guest that sends its seconds and its result, once by itself.
+/// What rank 1 of two does besides its calls.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    /// Nothing: it starts by the time of day.
+    Nothing,
+    /// It meets rank 0, and sends it each second.
+    RankZero,
+    /// It starts by the time of day, and serves metrics.
+    Metrics,
+}
+
+const TOLD: [Told; 3] = [Told::Nothing, Told::RankZero, Told::Metrics];
+
+/// Rank 1 of two, once for each way of telling of its seconds.
 fn reports(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!(
-            "Table 11a. CPU of a rank that makes {} requests per second for {} s, {} alternating pairs",
+            "Table 11a. CPU of the worker of a rank that makes {} requests per second for {} s, {} rounds",
             thousands(options.rate),
             options.seconds,
             options.pairs
         ),
         &["rank 1 of 2", "median", "smallest", "largest"],
     );
-    let mut cpu_ms = [Vec::new(), Vec::new()];
-    for pair in 0..options.pairs {
-        let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
-        for side in order {
-            cpu_ms[side].push(guest_cpu_ms(bench, options, side == 0)?);
+    let mut cpu_ms = TOLD.map(|_| Vec::new());
+    for round in 0..options.pairs {
+        for place in 0..TOLD.len() {
+            let side = (place + round) % TOLD.len();
+            cpu_ms[side].push(worker_cpu_ms(bench, options, TOLD[side])?);
         }
     }
-    let ratios: Vec<f64> = cpu_ms[0].iter().zip(&cpu_ms[1]).map(|(with, without)| with / without).collect();
-    table.row(spread_row("meets rank 0, ms", &cpu_ms[0], 0));
-    table.row(spread_row("starts by the time of day, ms", &cpu_ms[1], 0));
-    table.row(spread_row("ratio of a pair", &ratios, 3));
-    table.note(format!("goal: a ratio of at most 1.01: {}", judged(median(&ratios) <= 1.01)));
-    table.note("a rank that meets sends each second and its result; one that does not prints a report");
+    let [nothing, rank_zero, metrics] = &cpu_ms;
+    let ratios = |to: &[f64]| -> Vec<f64> { to.iter().zip(nothing).map(|(to, of)| to / of).collect() };
+    let (with_reports, with_metrics) = (ratios(rank_zero), ratios(metrics));
+    table.row(spread_row("tells nobody of its seconds, ms", nothing, 0));
+    table.row(spread_row("tells rank 0, ms", rank_zero, 0));
+    table.row(spread_row("tells Prometheus, ms", metrics, 0));
+    table.row(spread_row("ratio of rank 0 to nobody", &with_reports, 3));
+    table.row(spread_row("ratio of Prometheus to nobody", &with_metrics, 3));
+    for (whom, ratios) in [("rank 0", with_reports), ("Prometheus", with_metrics)] {
+        table.note(format!("goal for {whom}: a ratio of at most 1.01: {}", judged(median(&ratios) <= 1.01)));
+    }
+    table.note("processor time of the thread that makes the calls, as the result has it");
     Ok(table)
 }
 
-/// CPU time of rank 1 of two, in milliseconds.
-fn guest_cpu_ms(bench: &Bench, options: &Options, meets: bool) -> anyhow::Result<f64> {
-    progress(if meets { "a rank that meets" } else { "a rank by itself" });
+/// CPU time of the worker of rank 1 of two, in milliseconds.
+fn worker_cpu_ms(bench: &Bench, options: &Options, told: Told) -> anyhow::Result<f64> {
+    progress(&format!("a rank that tells {told:?}"));
     let server = BenchServer::start(bench.cores.server, &[])?;
+    let folder = tempfile::tempdir()?;
     // A hundred calls on each connection.
     let connections = (2 * options.rate / 100).max(1);
     let mut arguments = address(&server.address.into()).to_vec();
@@ -130,16 +150,26 @@ fn guest_cpu_ms(bench: &Bench, options: &Options, meets: bool) -> anyhow::Result
         format!("--rate={connections}"),
         format!("--num-conns={}", connections * options.seconds),
         "--num-calls=100".into(),
-        if meets { meeting()? } else { format!("--start-at={}", soon()) },
+        format!("--output={}/", folder.path().display()),
     ]);
-    let ranks = [start(bench, 0, 2, &arguments)?, start(bench, 1, 2, &arguments)?];
+    arguments.push(match told {
+        Told::RankZero => meeting()?,
+        Told::Nothing | Told::Metrics => format!("--start-at={}", soon()),
+    });
+    let zero = start(bench, 0, 2, &arguments)?;
+    if matches!(told, Told::Metrics) {
+        arguments.push(format!("--metrics={}", TcpListener::bind("127.0.0.1:0")?.local_addr()?));
+    }
+    let one = start(bench, 1, 2, &arguments)?;
     let limit = Duration::from_secs(options.seconds) + LIMIT;
-    let mut cpu_ms = 0.0;
-    for rank in ranks {
-        cpu_ms = checked(rank.finish(limit)?)?.cpu.as_secs_f64() * 1e3;
+    for rank in [zero, one] {
+        checked(rank.finish(limit)?)?;
     }
     server.stop()?;
-    Ok(cpu_ms)
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.path().join("rank-1.json"))?)?;
+    let cpu = &document["summary"]["usage"]["workers"][0]["cpu"];
+    let ns = |kind: &str| cpu[kind].as_f64().with_context(|| format!("the result has no {kind}"));
+    Ok((ns("user_ns")? + ns("system_ns")?) / 1e6)
 }
 
 /// A time of day that processes that start now can keep.

@@ -96,16 +96,29 @@ struct Work {
     http2: bool,
     /// The calls are this step of a scenario.
     step: Option<Step>,
+    /// The seconds are written as metrics.
+    watched: bool,
 }
 
-const WORKS: [Work; 7] = [
-    Work { name: "connection kept", connection_each: false, pipeline: 1, http2: false, step: None },
-    Work { name: "pipelined x16", connection_each: false, pipeline: 16, http2: false, step: None },
-    Work { name: "connection each", connection_each: true, pipeline: 1, http2: false, step: None },
-    Work { name: "HTTP/2", connection_each: false, pipeline: 1, http2: true, step: None },
-    Work { name: "HTTP/2, 32 streams", connection_each: false, pipeline: 32, http2: true, step: None },
-    Work { name: "step-plain", connection_each: false, pipeline: 1, http2: false, step: Some(Step::Plain) },
-    Work { name: "step-full", connection_each: false, pipeline: 1, http2: false, step: Some(Step::Full) },
+/// One call after another on a connection.
+const KEPT: Work = Work {
+    name: "connection kept",
+    connection_each: false,
+    pipeline: 1,
+    http2: false,
+    step: None,
+    watched: false,
+};
+
+const WORKS: [Work; 8] = [
+    KEPT,
+    Work { name: "kept, with metrics", watched: true, ..KEPT },
+    Work { name: "pipelined x16", pipeline: 16, ..KEPT },
+    Work { name: "connection each", connection_each: true, ..KEPT },
+    Work { name: "HTTP/2", http2: true, ..KEPT },
+    Work { name: "HTTP/2, 32 streams", http2: true, pipeline: 32, ..KEPT },
+    Work { name: "step-plain", step: Some(Step::Plain), ..KEPT },
+    Work { name: "step-full", step: Some(Step::Full), ..KEPT },
 ];
 
 /// Counts and their environment: with another compiler, C library or processor, the same source takes
@@ -269,6 +282,9 @@ impl Work {
             command.args([url, "--concurrency=1", "--report=classic"]);
             let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };
             command.args([format!("--num-conns={connections}"), format!("--num-calls={calls_each}")]);
+        }
+        if self.watched {
+            command.arg("--influx=/dev/null");
         }
         if self.connection_each {
             command.arg("--close-with-reset");
