@@ -11,6 +11,8 @@ mod header_block;
 pub mod http1;
 pub mod http2;
 mod limits;
+mod numbered;
+pub mod quic;
 pub mod request;
 pub mod tls;
 mod token;

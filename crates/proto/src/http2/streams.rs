@@ -7,10 +7,10 @@
 //!                              └──────────────────► closed ◄────────────────┘
 //! ```
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::flow::{ReceiveWindow, SendWindow};
+use crate::numbered::Numbered;
 use crate::request::Request;
 use crate::{CallId, ReplySize};
 
@@ -82,24 +82,7 @@ pub(super) enum State {
 
 /// The open streams of a connection. Only clients open any here, with odd identifiers.
 #[derive(Debug)]
-pub(super) struct Streams {
-    /// Open streams, and free slots.
-    slots: Vec<Option<Stream>>,
-    free: Vec<u32>,
-    /// The slot of each stream from `base` on, [`NONE`] if it is closed. The first is open.
-    index: VecDeque<u32>,
-    base: u32,
-    /// Open streams before `base` with their slots, in order, so that one long stream does not make the index
-    /// grow.
-    stragglers: Vec<(u32, u32)>,
-    open: usize,
-}
-
-/// The slot of a closed stream.
-const NONE: u32 = u32::MAX;
-
-/// The least size at which the index is shortened; it also must be four times the number of open streams.
-const INDEX_SIZE_MIN: usize = 1024;
+pub(super) struct Streams(Numbered<Stream>);
 
 /// The identifier of the first stream that a client opens.
 ///
@@ -111,25 +94,18 @@ const LAST: u32 = (1 << 31) - 1;
 
 impl Streams {
     pub(super) fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            index: VecDeque::new(),
-            base: FIRST,
-            stragglers: Vec::new(),
-            open: 0,
-        }
+        Self(Numbered::new())
     }
 
     /// Makes the streams of a connection that is about to open the stream with this identifier.
     #[cfg(test)]
     pub(super) fn starting_at(id: u32) -> Self {
-        Self { base: id, ..Self::new() }
+        Self(Numbered::starting_at(u64::from(id / 2)))
     }
 
     /// Returns the identifier of the next stream.
     pub(super) fn next_id(&self) -> u32 {
-        self.base + 2 * self.index.len() as u32
+        id_of(self.0.next())
     }
 
     /// Returns how many identifiers are left.
@@ -139,114 +115,58 @@ impl Streams {
 
     /// Returns how many streams are open.
     pub(super) fn open_count(&self) -> usize {
-        self.open
+        self.0.len()
     }
 
     /// Opens the stream with the next identifier.
     pub(super) fn open(&mut self, stream: Stream) {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(stream);
-                slot
-            }
-            None => {
-                self.slots.push(Some(stream));
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.index.push_back(slot);
-        self.open += 1;
-        if self.index.len() > INDEX_SIZE_MIN && self.index.len() / 4 > self.open {
-            self.leave_stragglers();
-        }
-    }
-
-    /// Moves the first three quarters of the index to the stragglers, so that it is long before this has to
-    /// be done again.
-    fn leave_stragglers(&mut self) {
-        for _ in 0..self.index.len() / 4 * 3 {
-            let slot = self.index.pop_front().expect("the index is longer");
-            if slot != NONE {
-                self.stragglers.push((self.base, slot));
-            }
-            self.base += 2;
-        }
-        self.trim();
-    }
-
-    /// Drops closed streams from the front of the index.
-    fn trim(&mut self) {
-        while self.index.front() == Some(&NONE) {
-            self.index.pop_front();
-            self.base += 2;
-        }
+        self.0.push(stream);
     }
 
     pub(super) fn state(&self, id: u32) -> State {
         if id.is_multiple_of(2) || id >= self.next_id() {
             return State::Idle;
         }
-        if self.slot(id).is_some() { State::Open } else { State::Closed }
+        if self.get(id).is_some() { State::Open } else { State::Closed }
     }
 
     /// Returns the stream with this identifier, if it is open.
     pub(super) fn get(&self, id: u32) -> Option<&Stream> {
-        self.slots[self.slot(id)?].as_ref()
+        self.0.get(number(id)?)
     }
 
     /// Returns the same for changes.
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
-        let slot = self.slot(id)?;
-        self.slots[slot].as_mut()
+        self.0.get_mut(number(id)?)
     }
 
     /// Closes the stream with this identifier, if it is open.
     pub(super) fn close(&mut self, id: u32) -> Option<Stream> {
-        let slot = self.slot(id)?;
-        let stream = self.slots[slot].take()?;
-        self.free.push(slot as u32);
-        self.open -= 1;
-        if let Some(place) = id.checked_sub(self.base) {
-            self.index[(place / 2) as usize] = NONE;
-            self.trim();
-        } else if let Ok(place) = self.straggler(id) {
-            self.stragglers.remove(place);
-        }
-        Some(stream)
+        self.0.remove(number(id)?)
     }
 
     /// Returns the open streams with their identifiers, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Stream)> {
-        let index = self.index.iter().enumerate();
-        let recent = index.map(|(place, &slot)| (self.base + 2 * place as u32, slot));
-        let all = self.stragglers.iter().copied().chain(recent);
-        all.filter_map(|(id, slot)| Some((id, self.slots.get(slot as usize)?.as_ref()?)))
+        self.0.iter().map(|(number, stream)| (id_of(number), stream))
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.slots.iter_mut().flatten()
+        self.0.iter_mut()
     }
+}
 
-    fn slot(&self, id: u32) -> Option<usize> {
-        let Some(place) = id.checked_sub(self.base) else {
-            return self.straggler(id).ok().map(|place| self.stragglers[place].1 as usize);
-        };
-        if !place.is_multiple_of(2) {
-            return None;
-        }
-        let slot = *self.index.get((place / 2) as usize)?;
-        (slot != NONE).then_some(slot as usize)
-    }
+/// Returns the identifier of a stream, given its number from 0.
+fn id_of(number: u64) -> u32 {
+    FIRST + 2 * number as u32
+}
 
-    fn straggler(&self, id: u32) -> Result<usize, usize> {
-        self.stragglers.binary_search_by_key(&id, |&(its, _)| its)
-    }
+/// Returns the number of a stream that a client may have opened.
+fn number(id: u32) -> Option<u64> {
+    (!id.is_multiple_of(2)).then_some(u64::from(id / 2))
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn stream(call: u64) -> Stream {
@@ -264,50 +184,20 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_take_long_do_not_make_the_index_grow() {
+    fn identifiers_are_odd_and_used_once() {
         let mut streams = Streams::new();
-        let lasting = [1, 3, 2001, 100_001];
-        for call in 0..100_000 {
-            let id = streams.next_id();
-            streams.open(stream(call));
-            if !lasting.contains(&id) {
-                assert_eq!(streams.close(id).map(|stream| stream.call), Some(CallId(call)));
-            }
-            assert!(streams.index.len() <= INDEX_SIZE_MIN + 1, "{}", streams.index.len());
-        }
-        assert_eq!(streams.iter().map(|(id, _)| id).collect::<Vec<_>>(), lasting);
-        assert_eq!((streams.state(2003), streams.state(2001)), (State::Closed, State::Open));
-        assert_eq!(streams.close(2001).map(|stream| stream.call), Some(CallId(1000)));
-        assert_eq!((streams.state(2001), streams.open_count()), (State::Closed, 3));
-        assert!(streams.slots.len() <= 5);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn they_are_like_a_map(steps in prop::collection::vec((0..9_u8, any::<prop::sample::Index>()), 0..5000)) {
-            let (mut streams, mut model) = (Streams::new(), std::collections::BTreeMap::new());
-            for (step, which) in steps {
-                if step < 5 || model.is_empty() {
-                    let id = streams.next_id();
-                    streams.open(stream(id.into()));
-                    model.insert(id, u64::from(id));
-                } else {
-                    // Rarely the first.
-                    let place = which.index(model.len()).max(model.len() / 2).min(model.len() - 1);
-                    let id = *model.keys().nth(place).unwrap();
-                    prop_assert_eq!(streams.close(id).map(|stream| stream.call.0), model.remove(&id));
-                    prop_assert!(streams.close(id).is_none());
-                }
-                prop_assert_eq!(streams.open_count(), model.len());
-            }
-            let all: Vec<_> = streams.iter().map(|(id, stream)| (id, stream.call.0)).collect();
-            prop_assert_eq!(all, model.iter().map(|(&id, &call)| (id, call)).collect::<Vec<_>>());
-            for id in 0..streams.next_id() + 4 {
-                prop_assert_eq!(streams.get(id).map(|stream| stream.call.0), model.get(&id).copied());
-                prop_assert_eq!(streams.state(id) == State::Open, model.contains_key(&id));
-            }
-        }
+        let ids = [1, 3, 5].map(|id| {
+            assert_eq!((streams.next_id(), streams.state(id)), (id, State::Idle));
+            streams.open(stream(id.into()));
+            id
+        });
+        assert_eq!(streams.close(3).map(|stream| stream.call), Some(CallId(3)));
+        assert!(streams.close(3).is_none() && streams.get(2).is_none() && streams.get_mut(3).is_none());
+        assert_eq!(ids.map(|id| streams.state(id)), [State::Open, State::Closed, State::Open]);
+        assert_eq!([0, 2, 7].map(|id| streams.state(id)), [State::Idle; 3]);
+        let all: Vec<_> = streams.iter().map(|(id, stream)| (id, stream.call.0)).collect();
+        assert_eq!((all, streams.open_count(), streams.next_id()), (vec![(1, 1), (5, 5)], 2, 7));
+        let last = Streams::starting_at(LAST);
+        assert_eq!((last.next_id(), last.left()), (LAST, 1));
     }
 }

@@ -5,7 +5,7 @@ use boring::ec::EcKeyRef;
 use boring::nid::Nid;
 use boring::pkey::{Id, PKeyRef, Public};
 use boring::ssl::SslRef;
-use boring::x509::{X509NameRef, X509Ref};
+use boring::x509::{X509, X509NameRef, X509Ref};
 
 /// A server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +25,22 @@ impl Certificate {
     pub(super) fn of(ssl: &SslRef, now: i64) -> Option<Self> {
         let certificate = ssl.peer_certificate()?;
         let chain_length = ssl.peer_cert_chain().map_or(1, |chain| chain.len().max(1));
-        Some(Self {
-            subject: subject(&certificate),
+        Some(Self::read(&certificate, chain_length, now))
+    }
+
+    /// Reads the first certificate of a chain, each in DER.
+    pub(crate) fn of_chain(chain: &[Vec<u8>], now: i64) -> Option<Self> {
+        let certificate = X509::from_der(chain.first()?).ok()?;
+        Some(Self::read(&certificate, chain.len(), now))
+    }
+
+    fn read(certificate: &X509Ref, chain_length: usize, now: i64) -> Self {
+        Self {
+            subject: subject(certificate),
             key: certificate.public_key().map_or_else(|_| "unknown".to_owned(), |key| key_name(&key)),
             chain_length,
-            days_left: days_left(&certificate, now).unwrap_or(0),
-        })
+            days_left: days_left(certificate, now).unwrap_or(0),
+        }
     }
 }
 

@@ -12,6 +12,9 @@ pub enum ConfigError {
     /// An unknown key-exchange group.
     #[error("no key-exchange group is called `{0}`")]
     Group(String),
+    /// A key-exchange group that QUIC's library lacks.
+    #[error("the key-exchange group {0} is not there over QUIC")]
+    GroupOverQuic(&'static str),
     /// A cipher list that leaves no cipher suite.
     #[error("no cipher suite of TLS 1.2 or older matches `{0}`")]
     Ciphers(String),
@@ -100,7 +103,7 @@ fn one_line(error: &boring::error::Error) -> String {
 }
 
 /// Returns the name of an alert (IANA registry of TLS alerts).
-fn alert_name(code: i32) -> Cow<'static, str> {
+pub(crate) fn alert_name(code: i32) -> Cow<'static, str> {
     Cow::Borrowed(match code {
         0 => "close_notify",
         10 => "unexpected_message",

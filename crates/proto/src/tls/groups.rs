@@ -120,6 +120,12 @@ impl Group {
         };
         GROUPS.iter().find(|group| group.name.eq_ignore_ascii_case(alias))
     }
+
+    /// Returns the group of this number.
+    #[must_use]
+    pub fn numbered(id: u16) -> Option<&'static Self> {
+        GROUPS.iter().find(|group| group.id == id)
+    }
 }
 
 #[cfg(test)]
