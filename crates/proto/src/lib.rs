@@ -13,6 +13,7 @@ pub mod http2;
 mod limits;
 mod numbered;
 pub mod quic;
+mod reply_head;
 pub mod request;
 pub mod tls;
 mod token;

@@ -8,9 +8,9 @@ use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
     Settings, Violation, WindowUpdate, kind,
 };
-use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP};
+use crate::reply_head::{Head, Section};
 use crate::{Awaited, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
 
 /// The beginning of a reply in HTTP/1.
