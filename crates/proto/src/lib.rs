@@ -8,6 +8,7 @@ pub mod content;
 mod engine;
 mod event;
 mod header_block;
+mod header_compression;
 pub mod http1;
 pub mod http2;
 mod limits;

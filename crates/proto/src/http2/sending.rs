@@ -7,6 +7,7 @@ use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{CONNECTION, Data, Headers, Settings, WindowUpdate};
 use super::hpack::Indexing;
 use super::streams::{Queue, Reply, Stream, Upload};
+use crate::header_compression::is_sensitive;
 use crate::request::Request;
 use crate::{Awaited, CallId, Stall};
 
@@ -214,7 +215,7 @@ impl Connection {
 fn indexing(name: &[u8], indexes_targets: bool) -> Indexing {
     match name {
         b":path" | b"content-length" if !indexes_targets => Indexing::Without,
-        b"authorization" | b"proxy-authorization" => Indexing::Never,
+        _ if is_sensitive(name) => Indexing::Never,
         _ => Indexing::Incremental,
     }
 }

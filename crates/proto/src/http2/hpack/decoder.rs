@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use super::table::Table;
-use super::{DEFAULT_TABLE_SIZE, FIELD_OVERHEAD, huffman, integer};
+use super::{DEFAULT_TABLE_SIZE, FIELD_OVERHEAD};
+use crate::header_compression::{huffman, integer};
 
 /// Decodes the header blocks of one direction of a connection, in order.
 #[derive(Debug)]

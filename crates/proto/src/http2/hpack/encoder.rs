@@ -1,7 +1,8 @@
 //! From fields to header blocks.
 
+use super::DEFAULT_TABLE_SIZE;
 use super::table::{Found, Table};
-use super::{DEFAULT_TABLE_SIZE, huffman, integer};
+use crate::header_compression::{integer, string};
 
 /// Encodes the header blocks of one direction of a connection, in order.
 #[derive(Debug)]
@@ -77,24 +78,12 @@ impl Encoder {
             Some(Found::Field(index) | Found::Name(index)) => integer::encode(index, prefix, flags, out),
             None => {
                 out.push(flags);
-                string(name, out);
+                string::encode(name, 7, 0, out);
             }
         }
-        string(value, out);
+        string::encode(value, 7, 0, out);
         if indexing == Indexing::Incremental {
             self.table.insert(name, value);
         }
-    }
-}
-
-/// Appends a string, Huffman-coded if that is shorter.
-fn string(text: &[u8], out: &mut Vec<u8>) {
-    let size = huffman::encoded_size(text);
-    if size < text.len() {
-        integer::encode(size, 7, 0x80, out);
-        huffman::encode(text, out);
-    } else {
-        integer::encode(text.len(), 7, 0x00, out);
-        out.extend_from_slice(text);
     }
 }

@@ -6,21 +6,15 @@
 
 mod decoder;
 mod encoder;
-mod huffman;
-mod integer;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use self::decoder::{DecodeError, Decoder};
 pub use self::encoder::{Encoder, Indexing};
+pub use crate::header_compression::FIELD_OVERHEAD;
 
 /// The initial size of a dynamic table.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 pub const DEFAULT_TABLE_SIZE: u32 = 4096;
-
-/// The overhead of a field in the size of a table or header list, in addition to its name and value.
-///
-/// <https://www.rfc-editor.org/rfc/rfc7541#section-4.1>
-pub const FIELD_OVERHEAD: usize = 32;

@@ -1,12 +1,7 @@
 //! The fields that indices refer to: the static table (RFC 7541, appendix A) followed by the dynamic table
 //! (section 2.3).
 
-use std::collections::VecDeque;
-
-use super::FIELD_OVERHEAD;
-
-/// A name and a value.
-pub(super) type Field<'a> = (&'a [u8], &'a [u8]);
+use crate::header_compression::{DynamicTable, Field};
 
 /// The fields with the indices 1 to 61.
 #[rustfmt::skip]
@@ -75,38 +70,9 @@ const STATIC: [Field<'static>; 61] = [
 ];
 
 /// Both tables of one direction of a connection.
-///
-/// The bytes of the dynamic table are contiguous. Those of evicted fields are dropped in batches, so that
-/// nothing is allocated for a field once the table has reached its size.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Entries, the newest last.
-    entries: VecDeque<Entry>,
-    /// Names and values of the entries, each name followed by its value; evicted bytes come first.
-    bytes: Vec<u8>,
-    /// The size as RFC 7541 counts it.
-    size: usize,
-    size_max: usize,
-    /// The number of insertions and evictions: the version of the table.
-    changes: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    /// The offset of its name in `bytes`.
-    start: usize,
-    name_size: usize,
-    value_size: usize,
-}
-
-impl Entry {
-    fn size(self) -> usize {
-        self.name_size + self.value_size + FIELD_OVERHEAD
-    }
-
-    fn end(self) -> usize {
-        self.start + self.name_size + self.value_size
-    }
+    dynamic: DynamicTable,
 }
 
 /// The result of a search.
@@ -121,7 +87,7 @@ pub(super) enum Found {
 impl Table {
     /// Makes an empty dynamic table that may grow to this size.
     pub(super) fn new(size_max: usize) -> Self {
-        Self { entries: VecDeque::new(), bytes: Vec::new(), size: 0, size_max, changes: 0 }
+        Self { dynamic: DynamicTable::new(size_max) }
     }
 
     /// Returns the field with this index, from 1.
@@ -129,12 +95,7 @@ impl Table {
         let index = index.checked_sub(1)?;
         match STATIC.get(index) {
             Some(&field) => Some(field),
-            None => {
-                let from_newest = index - STATIC.len();
-                let entry = self.entries.get(self.entries.len().checked_sub(from_newest + 1)?)?;
-                let (name, value) = self.bytes[entry.start..entry.end()].split_at(entry.name_size);
-                Some((name, value))
-            }
+            None => self.dynamic.get(index - STATIC.len()),
         }
     }
 
@@ -142,7 +103,7 @@ impl Table {
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<Found> {
         let mut of_name = None;
         let fields =
-            (1..=STATIC.len() + self.entries.len()).filter_map(|index| Some((index, self.get(index)?)));
+            (1..=STATIC.len() + self.dynamic.len()).filter_map(|index| Some((index, self.get(index)?)));
         for (index, (its_name, its_value)) in fields {
             if its_name == name {
                 if its_value == value {
@@ -157,58 +118,27 @@ impl Table {
     /// Adds a field, which gets the least index of the dynamic table. Fields without room are evicted; a
     /// field larger than the table empties it.
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
-        self.changes += 1;
-        let size = name.len() + value.len() + FIELD_OVERHEAD;
-        self.shrink_to(self.size_max.saturating_sub(size));
-        if size > self.size_max {
-            return;
-        }
-        self.drop_evicted();
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(name);
-        self.bytes.extend_from_slice(value);
-        self.entries.push_back(Entry { start, name_size: name.len(), value_size: value.len() });
-        self.size += size;
+        self.dynamic.insert(name, value);
     }
 
     /// Changes the maximum size.
     pub(super) fn resize(&mut self, size_max: usize) {
-        self.changes += 1;
-        self.size_max = size_max;
-        self.shrink_to(size_max);
+        self.dynamic.resize(size_max);
     }
 
     /// Returns the maximum size.
     pub(super) fn size_max(&self) -> usize {
-        self.size_max
+        self.dynamic.size_max()
     }
 
     /// Returns the version of the table.
     pub(super) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    fn shrink_to(&mut self, size: usize) {
-        while self.size > size {
-            let oldest = self.entries.pop_front().expect("a table with a size has entries");
-            self.size -= oldest.size();
-        }
-    }
-
-    /// Drops the bytes of evicted fields, once they are as many as a full table has.
-    fn drop_evicted(&mut self) {
-        let evicted = self.entries.front().map_or(self.bytes.len(), |oldest| oldest.start);
-        if evicted >= self.size_max.max(1) {
-            self.bytes.drain(..evicted);
-            self.entries.iter_mut().for_each(|entry| entry.start -= evicted);
-        }
+        self.dynamic.changes()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -233,44 +163,5 @@ mod tests {
         assert_eq!(table.find(b":path", b"/"), Some(Found::Field(4)));
         assert_eq!(table.find(b":path", b"/y"), Some(Found::Name(4)));
         assert_eq!(table.find(b"x", b""), None);
-    }
-
-    #[test]
-    fn a_field_larger_than_the_table_empties_it() {
-        let mut table = Table::new(40);
-        table.insert(b"a", b"b");
-        table.insert(b"long", b"longer");
-        assert_eq!(table.get(62), None);
-        table.insert(b"a", b"c");
-        assert_eq!(table.get(62), Some((&b"a"[..], &b"c"[..])));
-    }
-
-    proptest! {
-        #[test]
-        fn it_is_like_a_plain_list_of_fields(
-            steps in prop::collection::vec((0..20_u8, prop::collection::vec(any::<u8>(), 0..60), 0..400_usize), 0..200),
-        ) {
-            let mut table = Table::new(300);
-            let (mut model, mut size_max) = (Vec::new(), 300);
-            for (name, value, size) in steps {
-                if name == 0 {
-                    size_max = size;
-                    table.resize(size);
-                } else {
-                    table.insert(&[name], &value);
-                    model.insert(0, (vec![name], value));
-                }
-                let mut total = 0;
-                model.retain(|(name, value)| {
-                    total += name.len() + value.len() + FIELD_OVERHEAD;
-                    total <= size_max
-                });
-                for index in 0..=model.len() {
-                    let expected = model.get(index).map(|(name, value)| (&name[..], &value[..]));
-                    prop_assert_eq!(table.get(62 + index), expected);
-                }
-                prop_assert!(table.bytes.len() <= 2 * size_max.max(400));
-            }
-        }
     }
 }

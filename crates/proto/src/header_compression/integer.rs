@@ -2,7 +2,7 @@
 
 /// The reason why an integer cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IntegerError {
+pub(crate) enum IntegerError {
     /// The block ends within it.
     Truncated,
     /// It is too large.
@@ -14,7 +14,7 @@ pub(super) enum IntegerError {
 const CONTINUATION_MAX: u32 = 4;
 
 /// Reads an integer with a prefix of `prefix` bits (1 to 8) off the input.
-pub(super) fn decode(prefix: u32, input: &mut &[u8]) -> Result<usize, IntegerError> {
+pub(crate) fn decode(prefix: u32, input: &mut &[u8]) -> Result<usize, IntegerError> {
     let (&first, mut rest) = input.split_first().ok_or(IntegerError::Truncated)?;
     let most = (1_u32 << prefix) - 1;
     let mut value = u32::from(first) & most;
@@ -38,7 +38,7 @@ pub(super) fn decode(prefix: u32, input: &mut &[u8]) -> Result<usize, IntegerErr
 }
 
 /// Appends an integer with a prefix of `prefix` bits, below the bits of `flags`.
-pub(super) fn encode(value: usize, prefix: u32, flags: u8, out: &mut Vec<u8>) {
+pub(crate) fn encode(value: usize, prefix: u32, flags: u8, out: &mut Vec<u8>) {
     let most = (1_usize << prefix) - 1;
     if value < most {
         out.push(flags | value as u8);

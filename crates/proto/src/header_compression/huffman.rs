@@ -36,15 +36,15 @@ static STEPS: [[Step; 16]; 256] = steps();
 
 /// A malformed string: not a Huffman code, or with padding that is too long or not the beginning of [`END`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 /// Returns the size of a string in this code.
-pub(super) fn encoded_size(text: &[u8]) -> usize {
+pub(crate) fn encoded_size(text: &[u8]) -> usize {
     text.iter().map(|&byte| usize::from(LENGTHS[usize::from(byte)])).sum::<usize>().div_ceil(8)
 }
 
 /// Appends a string in this code.
-pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let (mut bits, mut count) = (0_u64, 0);
     for &byte in text {
         let symbol = usize::from(byte);
@@ -62,7 +62,7 @@ pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a decoded string.
-pub(super) fn decode(code: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub(crate) fn decode(code: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let mut state = 0_u8;
     let mut may_end = true;
     for &byte in code {
