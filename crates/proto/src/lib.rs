@@ -12,6 +12,7 @@ mod header_compression;
 pub mod http1;
 pub mod http2;
 mod limits;
+mod partial;
 pub mod request;
 pub mod tls;
 mod token;
