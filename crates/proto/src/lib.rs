@@ -11,6 +11,7 @@ mod header_block;
 mod header_compression;
 pub mod http1;
 pub mod http2;
+pub mod http3;
 mod limits;
 mod partial;
 pub mod request;

@@ -1,0 +1,16 @@
+//! HTTP/3, the client's side (RFC 9114).
+//!
+//! So far, the parts that read and write bytes, wherever those are cut: frames (`frame`) and the types of
+//! unidirectional streams (`uni`).
+
+#![cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the engine of HTTP/3, which uses them, comes next")
+)]
+
+mod error;
+mod frame;
+mod uni;
+mod varint;
+
+pub use self::error::ErrorCode;
