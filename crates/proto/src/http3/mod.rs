@@ -1,7 +1,7 @@
 //! HTTP/3, the client's side (RFC 9114).
 //!
-//! So far, the parts that read and write bytes, wherever those are cut: frames (`frame`) and the types of
-//! unidirectional streams (`uni`).
+//! So far, the parts that read and write bytes, wherever those are cut: frames (`frame`), the types of
+//! unidirectional streams (`uni`) and header compression (`qpack`).
 
 #![cfg_attr(
     not(test),
@@ -10,6 +10,7 @@
 
 mod error;
 mod frame;
+mod qpack;
 mod uni;
 mod varint;
 
