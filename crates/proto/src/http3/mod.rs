@@ -10,8 +10,10 @@
 
 mod error;
 mod frame;
+mod fuzzing;
 mod qpack;
 mod uni;
 mod varint;
 
 pub use self::error::ErrorCode;
+pub use self::fuzzing::{check_frames, check_qpack};
