@@ -7,10 +7,10 @@ use super::{huffman, integer};
 pub(crate) fn encode(text: &[u8], prefix: u32, flags: u8, out: &mut Vec<u8>) {
     let size = huffman::encoded_size(text);
     if size < text.len() {
-        integer::encode(size, prefix, flags | 1 << prefix, out);
+        integer::encode(size as u64, prefix, flags | 1 << prefix, out);
         huffman::encode(text, out);
     } else {
-        integer::encode(text.len(), prefix, flags, out);
+        integer::encode(text.len() as u64, prefix, flags, out);
         out.extend_from_slice(text);
     }
 }

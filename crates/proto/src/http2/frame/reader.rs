@@ -4,6 +4,7 @@ use super::{
     Data, ErrorCode, Frame, FrameHeader, HEADER_SIZE, NO_PADDING_SIZE, TOO_MUCH_PADDING, Violation, flags,
     kind,
 };
+use crate::partial::Partial;
 
 /// Finds frames in bytes. Payloads are read where they lie; only what is cut across reads is copied, and
 /// never DATA or an ignored frame.
@@ -13,14 +14,6 @@ pub(crate) struct Reader {
     payload_max: u32,
     state: State,
     partial: Partial,
-}
-
-/// The part of a frame header, or of a payload, that has arrived.
-#[derive(Debug, Default)]
-struct Partial {
-    bytes: Vec<u8>,
-    /// It is complete and has been used.
-    is_handed_out: bool,
 }
 
 /// The part of a frame that is read next.
@@ -171,24 +164,4 @@ fn take<'a>(size: u32, input: &mut &'a [u8]) -> &'a [u8] {
     let (taken, rest) = input.split_at(input.len().min(size as usize));
     *input = rest;
     taken
-}
-
-impl Partial {
-    /// Returns `size` bytes in one piece once they have arrived: where they lie, or put together.
-    fn whole<'a, 'i: 'a>(&'a mut self, size: usize, input: &mut &'i [u8]) -> Option<&'a [u8]> {
-        if self.is_handed_out {
-            self.bytes.clear();
-            self.is_handed_out = false;
-        }
-        if self.bytes.is_empty() && input.len() >= size {
-            let (bytes, rest) = input.split_at(size);
-            *input = rest;
-            return Some(bytes);
-        }
-        let (more, rest) = input.split_at(input.len().min(size - self.bytes.len()));
-        self.bytes.extend_from_slice(more);
-        *input = rest;
-        self.is_handed_out = self.bytes.len() == size;
-        self.is_handed_out.then_some(&self.bytes[..])
-    }
 }

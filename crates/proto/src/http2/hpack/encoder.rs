@@ -56,9 +56,9 @@ impl Encoder {
     pub fn begin_block(&mut self, out: &mut Vec<u8>) {
         if let Some((least, size)) = self.resized.take() {
             if least < size {
-                integer::encode(least, 5, 0x20, out);
+                integer::encode(least as u64, 5, 0x20, out);
             }
-            integer::encode(size, 5, 0x20, out);
+            integer::encode(size as u64, 5, 0x20, out);
         }
     }
 
@@ -66,7 +66,7 @@ impl Encoder {
     pub fn encode(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
         let found = self.table.find(name, value);
         if let (Some(Found::Field(index)), Indexing::Incremental | Indexing::Without) = (found, indexing) {
-            integer::encode(index, 7, 0x80, out);
+            integer::encode(index as u64, 7, 0x80, out);
             return;
         }
         let (prefix, flags) = match indexing {
@@ -75,7 +75,9 @@ impl Encoder {
             Indexing::Never => (4, 0x10),
         };
         match found {
-            Some(Found::Field(index) | Found::Name(index)) => integer::encode(index, prefix, flags, out),
+            Some(Found::Field(index) | Found::Name(index)) => {
+                integer::encode(index as u64, prefix, flags, out);
+            }
             None => {
                 out.push(flags);
                 string::encode(name, 7, 0, out);
