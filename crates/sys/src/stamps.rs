@@ -3,11 +3,13 @@
 //! <https://docs.kernel.org/networking/timestamping.html>
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use nix::libc;
 use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
+
+use crate::messages::{Control, message_data, number, send_message, take_message};
 
 /// Asks the kernel to stamp, in software, the segments that a socket receives. [`receive`] then returns the stamps.
 ///
@@ -55,21 +57,13 @@ pub struct Sent {
     pub stamp: Duration,
 }
 
-/// Room for control data: a message with three times, and one with the error that reports a sent byte, which includes
-/// an address.
-const CONTROL_SIZE: usize = 128;
-
-/// Control data, aligned as the kernel expects it.
-#[repr(C, align(8))]
-struct Control([u8; CONTROL_SIZE]);
-
 /// Reads from a socket as recv(2) does, with the kernel's stamp of the bytes read. With `discards`, TCP copies nothing
 /// and drops as many bytes from its queue as the buffer could hold (tcp(7), `MSG_TRUNC`).
 ///
 /// # Errors
 /// Those of the call: `WouldBlock` when nothing has arrived.
 pub fn receive(socket: impl AsFd, buffer: &mut [u8], discards: bool) -> io::Result<Stamped> {
-    let mut control = Control([0; CONTROL_SIZE]);
+    let mut control = Control::empty();
     let (count, control) =
         take_message(socket, buffer, &mut control, if discards { libc::MSG_TRUNC } else { 0 })?;
     Ok(Stamped { count, stamp: software_stamp(control) })
@@ -80,7 +74,7 @@ pub fn receive(socket: impl AsFd, buffer: &mut [u8], discards: bool) -> io::Resu
 /// # Errors
 /// `WouldBlock` when there is none.
 pub fn take_sent(socket: impl AsFd) -> io::Result<Sent> {
-    let mut control = Control([0; CONTROL_SIZE]);
+    let mut control = Control::empty();
     loop {
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
         let (_, control) = take_message(&socket, &mut [], &mut control, flags)?;
@@ -91,30 +85,6 @@ pub fn take_sent(socket: impl AsFd) -> io::Result<Sent> {
     }
 }
 
-/// Calls recvmsg(2). Returns the number of bytes read and the control data that came with them.
-///
-/// nix wraps the same call safely, but takes 160 instructions more to decode the stamp, which every read would pay.
-fn take_message<'c>(
-    socket: impl AsFd,
-    buffer: &mut [u8],
-    control: &'c mut Control,
-    flags: libc::c_int,
-) -> io::Result<(usize, &'c [u8])> {
-    let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let mut message = empty_message();
-    message.msg_iov = &raw mut piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL_SIZE as _;
-    // SAFETY: the message names one piece and the control data, each valid for writes of the length given with it until
-    // the call returns; the kernel writes no more.
-    let count = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
-    let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
-    #[expect(clippy::unnecessary_cast, reason = "the length has other types elsewhere")]
-    let length = (message.msg_controllen as usize).min(CONTROL_SIZE);
-    Ok((count, &control.0[..length]))
-}
-
 /// Writes as much of two pieces, one after the other, as the socket takes, without raising SIGPIPE, and asks the kernel
 /// to stamp the last byte written when it is sent ([`take_sent`]). The socket's bytes must be numbered
 /// ([`number_sent`]).
@@ -122,58 +92,9 @@ fn take_message<'c>(
 /// # Errors
 /// Those of the call: `WouldBlock` when the socket takes nothing.
 pub fn send_stamped(socket: impl AsFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
-    let mut pieces =
-        pieces.map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
-    let mut control = Control([0; CONTROL_SIZE]);
-    let length = stamp_request(&mut control);
-    let mut message = empty_message();
-    message.msg_iov = pieces.as_mut_ptr();
-    message.msg_iovlen = pieces.len() as _;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = length as _;
-    // SAFETY: the message names the pieces and the control data, each valid for reads of the length given with it until
-    // the call returns; the kernel writes to none of them.
-    let count = unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
-    usize::try_from(count).map_err(|_| io::Error::last_os_error())
-}
-
-fn empty_message() -> libc::msghdr {
-    // SAFETY: the structure has pointers and integers only, and zero is a value of each.
-    unsafe { std::mem::zeroed() }
-}
-
-/// Sizes in control data: a message begins with its length (a word), its level and its type, and is padded to whole
-/// words (cmsg(3)).
-const WORD: usize = size_of::<usize>();
-const HEAD: usize = WORD + 2 * size_of::<libc::c_int>();
-
-/// Writes a request to stamp one send. Returns its length.
-fn stamp_request(control: &mut Control) -> usize {
     let data = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
-    let length = HEAD + data.len();
-    control.0[..WORD].copy_from_slice(&length.to_ne_bytes());
-    control.0[WORD..WORD + 4].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
-    control.0[WORD + 4..HEAD].copy_from_slice(&libc::SO_TIMESTAMPING.to_ne_bytes());
-    control.0[HEAD..length].copy_from_slice(&data);
-    length.next_multiple_of(WORD)
-}
-
-/// The data of the first message whose level and type are wanted; `None` if there is none.
-fn message_data(mut control: &[u8], wanted: impl Fn(libc::c_int, libc::c_int) -> bool) -> Option<&[u8]> {
-    while let Some((head, _)) = control.split_at_checked(HEAD) {
-        let length = usize::from_ne_bytes(head[..WORD].try_into().ok()?);
-        let data = control.get(HEAD..length)?;
-        if wanted(number(&head[WORD..])?, number(&head[WORD + 4..])?) {
-            return Some(data);
-        }
-        control = control.get(length.next_multiple_of(WORD)..)?;
-    }
-    None
-}
-
-/// The number at the beginning of some data.
-fn number(data: &[u8]) -> Option<libc::c_int> {
-    Some(libc::c_int::from_ne_bytes(data.get(..4)?.try_into().ok()?))
+    let control = Control::with(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &data);
+    send_message(socket, pieces, &control)
 }
 
 /// The software time stamp in control data, since the Unix epoch, if there is one: the first of three times, where zero
