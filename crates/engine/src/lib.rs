@@ -11,10 +11,10 @@ mod secure;
 mod stop;
 mod worker;
 
-pub use network::{Network, Ready, Received, SentStamp};
+pub use network::{Arrived, Network, Ready, Received, SentStamp};
 pub use observer::{Observation, Observer, Silent, StepSeen};
 pub use os::{OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
-pub use secure::{TlsError, tls_context};
+pub use secure::{Security, TlsError, security, tls_context};
 pub use stop::StopRequest;
 pub use worker::{RecordedRequests, Worker};
 
@@ -302,7 +302,7 @@ impl<'a> Work<'a> {
         observer: &'a mut (dyn Observer + '_),
     ) -> Result<Worker<'a, OsNetwork>, Error> {
         let Self { part: Part { plan, recording, .. }, stop } = self;
-        let context = plan.tls.as_ref().map(tls_context).transpose()?;
+        let context = security(plan)?;
         let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
         let mut worker = Worker::new(plan, shard, context, network, observer);
         if let Some(recording) = recording {

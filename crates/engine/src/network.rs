@@ -1,10 +1,11 @@
 //! The interface between a worker and the world: a clock, sockets and a poller.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::SystemTime;
 
 use httperf_plan::Endpoint;
+use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, Transport};
 
 /// The maximum number of bytes discarded at once.
@@ -62,6 +63,50 @@ pub trait Network {
     /// # Errors
     /// `WouldBlock` if the socket accepts nothing; otherwise the system's error.
     fn write(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize>;
+
+    /// Creates a socket of datagrams for a server at this address, with the plan's options.
+    ///
+    /// # Errors
+    /// The system's error; `Unsupported` if the network has no datagrams.
+    fn open_datagrams(&mut self, _server: &SocketAddr) -> io::Result<Self::Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Connects a socket of datagrams, from `source` if given, and watches it under `key`.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn connect_datagrams(
+        &mut self,
+        _socket: &Self::Socket,
+        _key: u64,
+        _server: &SocketAddr,
+        _source: Option<IpAddr>,
+    ) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Sends datagrams that lie in one buffer, each of `segment` bytes but the last, with this mark of congestion.
+    ///
+    /// # Errors
+    /// `WouldBlock` if the socket accepts nothing; otherwise the system's error.
+    fn send(
+        &mut self,
+        _socket: &Self::Socket,
+        _datagrams: &[u8],
+        _segment: usize,
+        _ecn: Option<Ecn>,
+    ) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Reads datagrams that have arrived, as many as the system has put together.
+    ///
+    /// # Errors
+    /// `WouldBlock` if none has arrived; otherwise the system's error.
+    fn receive(&mut self, _socket: &Self::Socket, _buffer: &mut [u8]) -> io::Result<Arrived> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Enables stamps of [`Network::write_stamped`] on an established socket. Everything written before must have been
     /// answered.
@@ -126,6 +171,17 @@ impl From<usize> for Received {
     fn from(count: usize) -> Self {
         Self { count, stamp: None }
     }
+}
+
+/// Datagrams that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Bytes of all of them.
+    pub count: usize,
+    /// Bytes of each but the last, which may be shorter.
+    pub segment: usize,
+    /// Their mark of congestion.
+    pub ecn: Option<Ecn>,
 }
 
 /// The instant at which bytes written by [`Network::write_stamped`] left this machine.

@@ -1,11 +1,13 @@
-//! The TLS context of a plan.
+//! The TLS context of a plan, and its QUIC.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use httperf_plan::{CertificateCompression, Resumption, Tls, TlsVersion};
+use httperf_plan::{self as plan, CertificateCompression, HttpVersion, Plan, Resumption, Tls, TlsVersion};
+use httperf_proto::quic;
 use httperf_proto::tls::{ConfigError, Context, Identity, KeyLog, Options, Version};
 use thiserror::Error;
 
@@ -25,14 +27,59 @@ pub enum TlsError {
     },
 }
 
+/// What secures the connections of a plan.
+#[derive(Clone, Debug)]
+pub enum Security {
+    /// TLS over TCP.
+    Tls(Context),
+    /// QUIC, which has TLS inside.
+    Quic(quic::Context),
+}
+
+/// Creates what all connections of a worker share to be secured; `None` if they are not.
+///
+/// # Errors
+/// As [`tls_context`].
+pub fn security(plan: &Plan) -> Result<Option<Security>, TlsError> {
+    let Some(tls) = &plan.tls else { return Ok(None) };
+    Ok(Some(match plan.request.version {
+        HttpVersion::Http3 => Security::Quic(quic_context(plan, tls)?),
+        _ => Security::Tls(tls_context(tls)?),
+    }))
+}
+
+/// Creates the QUIC context that all connections of a worker share.
+///
+/// # Errors
+/// As [`tls_context`], and if a setting names something that only TLS over TCP has.
+fn quic_context(plan: &Plan, tls: &Tls) -> Result<quic::Context, TlsError> {
+    let options = quic::Options {
+        idle_timeout: Some(plan.quic.idle_timeout),
+        stream_window: plan.quic.stream_window.get().into(),
+        connection_window: plan.quic.window.get().into(),
+        max_datagram: plan.quic.max_datagram.get() as u16,
+        congestion: match plan.quic.congestion {
+            plan::Congestion::Cubic => quic::Congestion::Cubic,
+            plan::Congestion::Bbr => quic::Congestion::Bbr,
+            plan::Congestion::NewReno => quic::Congestion::NewReno,
+        },
+    };
+    let alpn = vec![b"h3".to_vec()];
+    Ok(quic::Context::new(&options, &Options { alpn, ..tls_options(tls)? }, Instant::now())?)
+}
+
 /// Creates the TLS context that all connections of a worker share.
 ///
 /// # Errors
 /// If the library does not know a name in the settings, or the file for session secrets cannot be opened. The file is
 /// created if it does not exist.
 pub fn tls_context(tls: &Tls) -> Result<Context, TlsError> {
+    Ok(Context::new(&tls_options(tls)?)?)
+}
+
+fn tls_options(tls: &Tls) -> Result<Options, TlsError> {
     let offers = |wanted| tls.certificate_compression.contains(&wanted);
-    let options = Options {
+    Ok(Options {
         min: Some(version(tls.min)),
         max: Some(version(tls.max)),
         ciphers: tls.ciphers.clone(),
@@ -49,8 +96,7 @@ pub fn tls_context(tls: &Tls) -> Result<Context, TlsError> {
         key_log: tls.key_log.as_deref().map(open_key_log).transpose()?,
         sessions: tls.resumption != Resumption::Never,
         early_data: tls.early_data,
-    };
-    Ok(Context::new(&options)?)
+    })
 }
 
 fn version(version: TlsVersion) -> Version {

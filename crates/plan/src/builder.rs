@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Arrivals, Calls, Client, Http2, Limits, LoadPhase, NonEmpty, Objectives, Phased, Phases, PlanFields,
-    Precision, Proxy, Recording, Replay, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts,
-    Tls, UriSource, Watch, Workload,
+    Arrivals, Calls, Client, Endpoint, Http2, HttpVersion, Limits, LoadPhase, NonEmpty, Objectives, Phased,
+    Phases, PlanFields, Precision, Proxy, Quic, Recording, Replay, Replies, RequestTemplate, Resumption,
+    Sockets, Target, Timeouts, Tls, UriSource, Watch, Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -69,6 +69,7 @@ impl Plan {
             timeouts: Timeouts::default(),
             tls: None,
             http2: Http2::default(),
+            quic: Quic::default(),
             proxy: None,
             sockets: Sockets::default(),
             runtime: None,
@@ -155,6 +156,8 @@ impl PlanBuilder {
         tls: Option<Tls>,
         /// Sets the HTTP/2 settings, used if the request's version allows HTTP/2; like those of browsers by default.
         http2: Http2,
+        /// Sets the QUIC settings, used if the request's version is HTTP/3.
+        quic: Quic,
         /// Sets the proxy that listens at every target's `endpoint`; none by default.
         proxy: Option<Proxy>,
         /// Sets the socket options; `Sockets::default()` by default.
@@ -196,6 +199,7 @@ impl TryFrom<PlanFields> for Plan {
         check_uris(&fields)?;
         check_workload(&fields)?;
         fields.tls.as_ref().map_or(Ok(()), check_tls)?;
+        check_http3(&fields)?;
         let most = fields.threads_max();
         match fields.threads {
             Some(threads) if threads > most => Err(wrong(
@@ -210,6 +214,28 @@ impl TryFrom<PlanFields> for Plan {
 
 fn wrong(field: impl Into<String>, expected: impl Into<String>, given: impl Display) -> PlanError {
     PlanError { field: field.into(), expected: expected.into(), given: given.to_string() }
+}
+
+/// HTTP/3 has TLS inside, and goes over UDP alone.
+fn check_http3(plan: &PlanFields) -> Result<(), PlanError> {
+    if plan.request.version != HttpVersion::Http3 {
+        return Ok(());
+    }
+    let is_datagrams = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(_));
+    if plan.tls.is_none() {
+        return Err(wrong("tls", "TLS settings, as HTTP/3 has TLS inside", "none"));
+    }
+    if plan.proxy.is_some() {
+        return Err(wrong("proxy", "no proxy, as HTTP/3 goes over UDP", "one"));
+    }
+    if !plan.targets.iter().flat_map(Target::endpoints).all(is_datagrams) {
+        return Err(wrong(
+            "targets",
+            "addresses with ports, as HTTP/3 goes over UDP",
+            "a unix-domain socket",
+        ));
+    }
+    Ok(())
 }
 
 fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {

@@ -27,6 +27,7 @@ mod limits;
 mod material;
 mod nanos;
 mod non_empty;
+mod quic;
 mod recording;
 mod replay;
 mod route;
@@ -45,6 +46,7 @@ pub use limits::Limits;
 pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
 pub use non_empty::{EmptyList, NonEmpty};
 pub use objective::Objectives;
+pub use quic::{Congestion, MaxDatagram, Quic, QuicWindow};
 pub use recording::{Phases, Precision, Recording, ReplyClock, Split};
 pub use replay::{BodyFor, Clients, LeftOut, Recorded, RecordedForm, Replay};
 pub use route::{Authority, Proxy};
@@ -94,6 +96,9 @@ pub struct PlanFields {
     /// The HTTP/2 settings, used if connections speak HTTP/2.
     #[serde(default)]
     pub http2: Http2,
+    /// The QUIC settings, used if connections speak HTTP/3.
+    #[serde(default)]
+    pub quic: Quic,
     /// The proxy that listens at every target's `endpoint`, if connections go through one.
     #[serde(default)]
     pub proxy: Option<Proxy>,
@@ -230,6 +235,8 @@ pub enum HttpVersion {
     Http11,
     /// HTTP/2.
     Http2,
+    /// HTTP/3, over QUIC.
+    Http3,
     /// HTTP/2 or HTTP/1.1, as the server selects by ALPN (RFC 7301).
     Auto,
 }
@@ -239,6 +246,12 @@ impl HttpVersion {
     #[must_use]
     pub fn may_be_http2(self) -> bool {
         matches!(self, Self::Http2 | Self::Auto)
+    }
+
+    /// Returns true if calls may have streams of their own: over HTTP/2 and HTTP/3.
+    #[must_use]
+    pub fn may_have_streams(self) -> bool {
+        self.may_be_http2() || self == Self::Http3
     }
 }
 

@@ -3,9 +3,14 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use bytes::BytesMut;
+
 use crate::http1::{self, HeaderCache};
 use crate::http2::{self, Counts, PeerSettings};
+use crate::http3;
+use crate::quic::{self, Datagrams, Ecn, Ticket};
 use crate::request::Request;
+use crate::tls::Progress;
 use crate::{CallId, Event, ProtocolError, Sent, Stall};
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
@@ -31,18 +36,16 @@ use crate::{CallId, Event, ProtocolError, Sent, Stall};
 ///
 /// # Timers and datagrams
 ///
-/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may
-/// protect. A protocol over datagrams has TLS inside, and adds three methods; `submit`, `cancel`, `poll_event`,
-/// `poll_sent` and all getters stay as they are:
+/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may protect. HTTP/3
+/// is a protocol [over datagrams](Self::is_over_datagrams), with TLS inside:
 ///
-/// * `poll_timeout() -> Option<Duration>`: the instant at which its timer expires (loss detection, idle time-out). The
-///   owner asks whenever the other methods have been drained; the answer replaces the last one.
-/// * `handle_timeout(now)`: that instant has come. Then drain everything.
-/// * `poll_datagrams(now, out) -> Option<Datagrams>`, in place of `poll_transmit_shared`: the next datagrams to one
-///   address in one buffer, with the size of each, as the kernel segments them. What arrives is given to `poll_event`
-///   one datagram at a time.
+/// | after | drain | until |
+/// |---|---|---|
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel), [`close`](Self::close) | [`poll_datagrams`](Self::poll_datagrams), in place of `poll_transmit_shared` | `None` |
+/// | datagrams were sent | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
+/// | datagrams arrived: [`handle_datagrams`](Self::handle_datagrams); its timer expired: [`handle_timeout`](Self::handle_timeout) | [`poll_progress`](Self::poll_progress), [`poll_event`](Self::poll_event) without bytes, then what is to be sent | `None` |
 ///
-/// They come with the first protocol that needs them: a timer that nobody sets cannot be tested.
+/// and ask for [`poll_timeout`](Self::poll_timeout) when all is drained.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -53,6 +56,8 @@ pub enum Engine {
     Http1(http1::Engine),
     /// HTTP/2.
     Http2(Box<http2::Engine>),
+    /// HTTP/3.
+    Http3(Box<http3::Engine>),
 }
 
 /// A protocol that an [`Engine`] speaks.
@@ -62,6 +67,8 @@ pub enum Protocol {
     Http1,
     /// HTTP/2.
     Http2,
+    /// HTTP/3.
+    Http3,
 }
 
 /// Returned by [`Engine::submit`] when no further call fits on the connection.
@@ -81,6 +88,12 @@ impl Engine {
         Self::Http2(Box::new(http2::Engine::new(options)))
     }
 
+    /// Makes a connection that speaks HTTP/3 over this one of QUIC, which has just begun.
+    #[must_use]
+    pub fn http3(quic: quic::Connection, options: http3::Options) -> Self {
+        Self::Http3(Box::new(http3::Engine::new(quic, options)))
+    }
+
     /// Makes a connection that was upgraded to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
     #[must_use]
     pub fn upgraded(options: http2::Options, call: CallId, request: Request) -> Self {
@@ -93,6 +106,7 @@ impl Engine {
         match self {
             Self::Http1(_) => Protocol::Http1,
             Self::Http2(_) => Protocol::Http2,
+            Self::Http3(_) => Protocol::Http3,
         }
     }
 
@@ -102,6 +116,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.capacity(),
             Self::Http2(engine) => engine.capacity(),
+            Self::Http3(engine) => engine.capacity(),
         }
     }
 
@@ -111,6 +126,7 @@ impl Engine {
         match self {
             Self::Http1(_) => false,
             Self::Http2(engine) => engine.is_draining(),
+            Self::Http3(engine) => engine.is_draining(),
         }
     }
 
@@ -120,6 +136,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.pending_count(),
             Self::Http2(engine) => engine.pending_count(),
+            Self::Http3(engine) => engine.pending_count(),
         }
     }
 
@@ -129,6 +146,7 @@ impl Engine {
         match self {
             Self::Http1(_) => 0,
             Self::Http2(engine) => engine.open_streams(),
+            Self::Http3(engine) => engine.open_streams(),
         }
     }
 
@@ -138,6 +156,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.pending().collect(),
             Self::Http2(engine) => engine.pending().collect(),
+            Self::Http3(engine) => engine.pending().collect(),
         }
     }
 
@@ -147,6 +166,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.front(),
             Self::Http2(engine) => engine.front(),
+            Self::Http3(engine) => engine.front(),
         }
     }
 
@@ -162,7 +182,7 @@ impl Engine {
     pub fn has_partial_head(&self) -> bool {
         match self {
             Self::Http1(engine) => engine.has_partial_head(),
-            Self::Http2(_) => false,
+            Self::Http2(_) | Self::Http3(_) => false,
         }
     }
 
@@ -171,7 +191,7 @@ impl Engine {
     pub fn request_head<'r>(&self, request: &'r Request) -> Cow<'r, [u8]> {
         match self {
             Self::Http1(_) => request.http1_head().into(),
-            Self::Http2(_) => request.http2_head().into(),
+            Self::Http2(_) | Self::Http3(_) => request.http2_head().into(),
         }
     }
 
@@ -181,7 +201,7 @@ impl Engine {
     pub fn request_size(&self, request: &Request) -> u64 {
         match self {
             Self::Http1(_) => request.http1_size(),
-            Self::Http2(_) => request.http2_size(),
+            Self::Http2(_) | Self::Http3(_) => request.http2_size(),
         }
     }
 
@@ -193,6 +213,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.submit(call, request),
             Self::Http2(engine) => engine.submit(now, call, request),
+            Self::Http3(engine) => engine.submit(now, call, request),
         }
     }
 
@@ -206,6 +227,10 @@ impl Engine {
                 engine.cancel(now, call);
                 true
             }
+            Self::Http3(engine) => {
+                engine.cancel(now, call);
+                true
+            }
         }
     }
 
@@ -214,6 +239,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.poll_transmit(out),
             Self::Http2(engine) => append(out, engine.poll_transmit(now)),
+            Self::Http3(_) => false,
         }
     }
 
@@ -222,6 +248,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.poll_transmit_safe(out),
             Self::Http2(engine) => append(out, engine.poll_transmit_safe(now)),
+            Self::Http3(_) => false,
         }
     }
 
@@ -231,6 +258,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.poll_transmit_shared(out),
             Self::Http2(engine) => engine.poll_transmit(now),
+            Self::Http3(_) => &[],
         }
     }
 
@@ -241,6 +269,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.transmitted_count(unused),
             Self::Http2(engine) => engine.transmitted_count(unused),
+            Self::Http3(_) => 0,
         }
     }
 
@@ -249,6 +278,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.handle_blocked(),
             Self::Http2(engine) => engine.handle_blocked(),
+            Self::Http3(_) => {}
         }
     }
 
@@ -257,6 +287,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.rewind(),
             Self::Http2(engine) => engine.rewind(now),
+            Self::Http3(_) => {}
         }
     }
 
@@ -265,6 +296,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.handle_written(count),
             Self::Http2(engine) => engine.handle_written(count),
+            Self::Http3(_) => {}
         }
     }
 
@@ -273,6 +305,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.poll_sent(),
             Self::Http2(engine) => engine.poll_sent(),
+            Self::Http3(engine) => engine.poll_sent(),
         }
     }
 
@@ -281,6 +314,7 @@ impl Engine {
         match self {
             Self::Http1(_) => None,
             Self::Http2(engine) => engine.poll_stall(),
+            Self::Http3(engine) => engine.poll_stall(),
         }
     }
 
@@ -290,6 +324,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.wants_write(),
             Self::Http2(engine) => engine.wants_write(),
+            Self::Http3(engine) => engine.wants_write(),
         }
     }
 
@@ -308,6 +343,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.poll_event(input, header_cache),
             Self::Http2(engine) => engine.poll_event(now, input),
+            Self::Http3(engine) => engine.poll_event(now),
         }
     }
 
@@ -317,6 +353,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.server_timing(),
             Self::Http2(engine) => engine.server_timing(),
+            Self::Http3(engine) => engine.server_timing(),
         }
     }
 
@@ -326,6 +363,7 @@ impl Engine {
         match self {
             Self::Http1(_) => false,
             Self::Http2(engine) => engine.take_content_received(),
+            Self::Http3(engine) => engine.take_content_received(),
         }
     }
 
@@ -335,6 +373,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.skippable(),
             Self::Http2(engine) => engine.skippable(),
+            Self::Http3(_) => 0,
         }
     }
 
@@ -343,6 +382,7 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.handle_skipped(count),
             Self::Http2(engine) => engine.handle_skipped(count),
+            Self::Http3(_) => {}
         }
     }
 
@@ -351,7 +391,7 @@ impl Engine {
     pub fn ends_with_connection(&self) -> bool {
         match self {
             Self::Http1(engine) => engine.ends_with_connection(),
-            Self::Http2(_) => false,
+            Self::Http2(_) | Self::Http3(_) => false,
         }
     }
 
@@ -363,31 +403,111 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.handle_eof(),
             Self::Http2(engine) => engine.handle_eof().map(|()| None),
+            Self::Http3(_) => Ok(None),
         }
     }
 
     /// Returns the last bytes for the peer before we close the connection.
     pub fn goodbye(&mut self) -> &[u8] {
         match self {
-            Self::Http1(_) => &[],
+            Self::Http1(_) | Self::Http3(_) => &[],
             Self::Http2(engine) => engine.goodbye(),
         }
     }
 
-    /// Returns the settings of the peer, once they have arrived; `None` where the protocol has none.
+    /// Returns the settings of an HTTP/2 peer, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
         match self {
-            Self::Http1(_) => None,
+            Self::Http1(_) | Self::Http3(_) => None,
             Self::Http2(engine) => engine.peer_settings(),
         }
     }
 
-    /// Counts of what happened since this was called last; `None` where the protocol has none.
+    /// Counts of HTTP/2 since this was called last; `None` with another protocol.
     pub fn take_counts(&mut self) -> Option<Counts> {
         match self {
-            Self::Http1(_) => None,
+            Self::Http1(_) | Self::Http3(_) => None,
             Self::Http2(engine) => Some(engine.take_counts()),
+        }
+    }
+
+    /// Returns whether it is over datagrams, with TLS inside, and has a timer.
+    #[must_use]
+    pub fn is_over_datagrams(&self) -> bool {
+        matches!(self, Self::Http3(_))
+    }
+
+    /// Uses datagrams that arrived in one buffer, each of `segment` bytes but the last. Returns the TLS sessions that they
+    /// brought, for others to resume. Only [over datagrams](Self::is_over_datagrams).
+    pub fn handle_datagrams(
+        &mut self,
+        now: Duration,
+        bytes: BytesMut,
+        segment: usize,
+        ecn: Option<Ecn>,
+    ) -> Vec<Ticket> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => Vec::new(),
+            Self::Http3(engine) => engine.handle_datagrams(now, bytes, segment, ecn),
+        }
+    }
+
+    /// Appends the next datagrams, `count` at most, to an empty buffer. Only [over datagrams](Self::is_over_datagrams).
+    pub fn poll_datagrams(&mut self, now: Duration, count: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => None,
+            Self::Http3(engine) => engine.poll_datagrams(now, count, out),
+        }
+    }
+
+    /// Returns the next step of the handshake that is inside. After [`Progress::EarlyDataRejected`], all pending calls are
+    /// as if never sent, and will be sent.
+    pub fn poll_progress(&mut self, now: Duration) -> Option<Progress> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => None,
+            Self::Http3(engine) => engine.poll_progress(now),
+        }
+    }
+
+    /// Returns the instant at which its timer expires (loss detection, idle time-out). The answer replaces the last one.
+    pub fn poll_timeout(&mut self) -> Option<Duration> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => None,
+            Self::Http3(engine) => engine.poll_timeout(),
+        }
+    }
+
+    /// The timer has expired.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => {}
+            Self::Http3(engine) => engine.handle_timeout(now),
+        }
+    }
+
+    /// Closes a connection over datagrams. What is then to be sent tells the peer.
+    pub fn close(&mut self, now: Duration) {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => {}
+            Self::Http3(engine) => engine.close(now),
+        }
+    }
+
+    /// Returns the connection of QUIC, if it has one, for what is known of it.
+    #[must_use]
+    pub fn quic(&self) -> Option<&quic::Connection> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => None,
+            Self::Http3(engine) => Some(engine.quic()),
+        }
+    }
+
+    /// Counts of HTTP/3 since this was called last; `None` with another protocol.
+    pub fn take_http3_counts(&mut self) -> Option<http3::Counts> {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => None,
+            Self::Http3(engine) => Some(engine.take_counts()),
         }
     }
 }

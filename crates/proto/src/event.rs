@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use crate::HeaderBlock;
 use crate::http2::ConnectionError;
+use crate::http3;
+use crate::quic::Loss;
 
 /// The identifier of a call, chosen by whoever submits it and carried by every event about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,4 +204,10 @@ pub enum ProtocolError {
     /// A violation that ends a connection of HTTP/2.
     #[error(transparent)]
     Http2(#[from] ConnectionError),
+    /// A violation that ends a connection of HTTP/3.
+    #[error(transparent)]
+    Http3(#[from] http3::ConnectionError),
+    /// The end of a connection of QUIC while calls were under way, or before it was there.
+    #[error(transparent)]
+    Quic(#[from] Loss),
 }

@@ -11,9 +11,10 @@ use bytes::{Bytes, BytesMut};
 pub use httperf_certificates::Identity;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, Incoming,
-    ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt, WriteError,
+    Connection, DatagramEvent, Endpoint, EndpointConfig, Event, Incoming, ServerConfig, StreamEvent,
+    TransportConfig, VarInt, WriteError,
 };
+pub use quinn_proto::{ConnectionHandle, Dir, StreamId};
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

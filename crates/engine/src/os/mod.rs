@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
+use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, Transport};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
@@ -24,7 +25,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use self::ports::{Ports, Search};
 use self::stamps::Stamps;
-use crate::network::DISCARD_MAX;
+use crate::network::{Arrived, DISCARD_MAX};
 use crate::{Network, Ready, Received, SentStamp, StopRequest};
 
 pub use self::sockets::{SocketError, rehearse, try_sources};
@@ -246,6 +247,47 @@ impl Network for OsNetwork {
             epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), interest)?;
         Ok(())
+    }
+
+    fn open_datagrams(&mut self, server: &SocketAddr) -> io::Result<OwnedFd> {
+        sockets::open_datagrams(server, &self.options)
+    }
+
+    fn connect_datagrams(
+        &mut self,
+        socket: &OwnedFd,
+        key: u64,
+        server: &SocketAddr,
+        source: Option<IpAddr>,
+    ) -> io::Result<()> {
+        if let Some(source) = source {
+            rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
+        }
+        rustix::net::connect(socket, server)?;
+        let interest = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
+        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), interest)?;
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        socket: &OwnedFd,
+        datagrams: &[u8],
+        segment: usize,
+        _ecn: Option<Ecn>,
+    ) -> io::Result<()> {
+        httperf_sys::send_datagrams(socket, datagrams, segment)
+    }
+
+    fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Arrived> {
+        let arrived = httperf_sys::receive_datagrams(socket, buffer)?;
+        let ecn = match arrived.ecn {
+            1 => Some(Ecn::Ect1),
+            2 => Some(Ecn::Ect0),
+            3 => Some(Ecn::Ce),
+            _ => None,
+        };
+        Ok(Arrived { count: arrived.count, segment: arrived.segment, ecn })
     }
 
     fn take_error(&mut self, socket: &OwnedFd) -> Option<io::Error> {

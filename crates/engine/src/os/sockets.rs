@@ -83,6 +83,32 @@ pub(super) fn open(endpoint: &Endpoint, options: &Sockets) -> io::Result<OwnedFd
     Ok(socket)
 }
 
+/// Creates a socket of datagrams that can be connected to this server, with the options set. Its buffers are as large as
+/// the system lets them be, unless the plan says how large: what does not fit into them is lost.
+///
+/// ECN: what is sent bears ECT(0) (RFC 9000, section 13.4.1).
+pub(super) fn open_datagrams(server: &SocketAddr, options: &Sockets) -> io::Result<OwnedFd> {
+    let family = if server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
+    httperf_sys::prepare_datagrams(&socket, server.is_ipv4())?;
+    sockopt::set_socket_send_buffer_size(&socket, options.send_buffer.unwrap_or(DATAGRAM_BUFFER))?;
+    sockopt::set_socket_recv_buffer_size(&socket, options.recv_buffer.unwrap_or(DATAGRAM_BUFFER))?;
+    let class = options.traffic_class & !ECN_MASK | ECT0;
+    match server {
+        SocketAddr::V4(_) => sockopt::set_ip_tos(&socket, class)?,
+        SocketAddr::V6(_) => sockopt::set_ipv6_tclass(&socket, class.into())?,
+    }
+    Ok(socket)
+}
+
+/// The size of buffers that is asked for; the system gives as much of it as `net.core.rmem_max` and `wmem_max` allow.
+const DATAGRAM_BUFFER: usize = 2 << 20;
+
+/// The bits of a traffic class that mark congestion, and ECT(0) (RFC 3168, section 5).
+const ECN_MASK: u8 = 3;
+const ECT0: u8 = 2;
+
 fn unconnected(endpoint: &Endpoint) -> io::Result<OwnedFd> {
     let family = match endpoint {
         Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,

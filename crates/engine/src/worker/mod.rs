@@ -27,7 +27,6 @@ use std::time::Duration;
 use httperf_load::replay::DueRequest;
 use httperf_plan::scenario::Scenario;
 use httperf_plan::{Arrivals, Plan, Shard, Workload};
-use httperf_proto::tls::Context;
 use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary, VisitsShape};
 use slotmap::new_key_type;
 
@@ -36,7 +35,7 @@ use self::dispatch::Dispatch;
 use self::phases::Phases;
 use self::run::Run;
 use self::ticks::Ticks;
-use crate::{Network, Observer, Ready};
+use crate::{Network, Observer, Ready, Security};
 
 new_key_type! {
     /// Names a session for as long as it lives.
@@ -88,12 +87,12 @@ impl<N: Network> std::fmt::Debug for Worker<'_, N> {
 }
 
 impl<'a, N: Network> Worker<'a, N> {
-    /// A worker that has not started yet, for this shard of the plan. `tls`: the library's context for its connections,
-    /// made of the same plan ([`tls_context`](crate::tls_context)).
+    /// A worker that has not started yet, for this shard of the plan. `security`: what secures its connections, made of the
+    /// same plan ([`security`](crate::security())).
     pub fn new(
         plan: &'a Plan,
         shard: Shard,
-        tls: Option<Context>,
+        security: Option<Security>,
         mut network: N,
         observer: &'a mut dyn Observer,
     ) -> Self {
@@ -106,7 +105,7 @@ impl<'a, N: Network> Worker<'a, N> {
         Self {
             run: Run::new(plan, shard, recorder, observer, start),
             dispatch: Dispatch::new(plan, shard, start),
-            connections: Connections::new(plan, tls, network),
+            connections: Connections::new(plan, security, network),
             ticks: Ticks::new(plan, start, phases.measured_from()),
             phases,
             begun_late: Duration::ZERO,
@@ -259,6 +258,14 @@ impl<'a, N: Network> Worker<'a, N> {
             let (dispatch, phases, mut cx) = self.parts(now);
             dispatch.look_for_arrivals(&mut fired, phases, &mut cx);
         }
+        // A timer that is due again at once has its turn in the next round.
+        for _ in 0..self.connections.timer_count() {
+            let Some(key) = self.connections.pop_timer(now) else { break };
+            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
+            self.connections.fire_timer(key, now, &mut to);
+            let (dispatch, phases, mut cx) = self.parts(now);
+            dispatch.look_for_arrivals(&mut fired, phases, &mut cx);
+        }
     }
 
     /// Opens the connections of a pool, if the plan has one, and waits until they are there or have failed.
@@ -368,7 +375,7 @@ fn figures(plan: &Plan) -> RecordedFigures {
     RecordedFigures {
         sessions: matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_)),
         tls: plan.tls.is_some(),
-        http2: plan.request.version.may_be_http2(),
+        http2: plan.request.version.may_have_streams(),
         detail: plan.recording.detail,
         groups: plan.recording.split.is_some(),
         slowest: plan.recording.slowest as usize,

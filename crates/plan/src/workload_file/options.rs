@@ -84,6 +84,7 @@ impl Reader<'_> {
         self.given.version.unwrap_or(match version.as_deref() {
             Some("1.0") => HttpVersion::Http10,
             Some("2" | "2.0") => HttpVersion::Http2,
+            Some("3" | "3.0") => HttpVersion::Http3,
             Some("auto") => HttpVersion::Auto,
             _ => HttpVersion::Http11,
         })

@@ -222,7 +222,7 @@ impl Lowering<'_, '_> {
                 (matches!(version, HttpVersion::Http11 | HttpVersion::Auto), Some("1.1"))
             }
             hurl::Version::Http2 => (version.may_be_http2(), Some("2")),
-            hurl::Version::Http3 => (false, None),
+            hurl::Version::Http3 => (version == HttpVersion::Http3, Some("3")),
         };
         if is_spoken {
             return;
@@ -231,6 +231,7 @@ impl Lowering<'_, '_> {
             HttpVersion::Http10 => "HTTP/1.0",
             HttpVersion::Http11 => "HTTP/1.1",
             HttpVersion::Http2 => "HTTP/2",
+            HttpVersion::Http3 => "HTTP/3",
             HttpVersion::Auto => "HTTP/2 or HTTP/1.1",
         };
         let message = format!("expected a version that the run speaks ({spoken}), or HTTP for any");

@@ -39,7 +39,7 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    pub(super) fn add(&mut self, plain: u64, encoded: usize) {
+    pub(crate) fn add(&mut self, plain: u64, encoded: usize) {
         self.plain += plain;
         self.encoded += encoded as u64;
     }
@@ -57,7 +57,7 @@ pub(super) fn count_code(counts: &mut Vec<(ErrorCode, u64)>, code: ErrorCode) {
 }
 
 /// Counts a name.
-pub(super) fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T) {
+pub(crate) fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T) {
     match counts.iter_mut().find(|(its, _)| *its == name) {
         Some((_, count)) => *count += 1,
         None => counts.push((name, 1)),

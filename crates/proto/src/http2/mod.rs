@@ -30,6 +30,7 @@ mod upgrade;
 
 use thiserror::Error;
 
+pub(crate) use self::counts::count;
 pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;

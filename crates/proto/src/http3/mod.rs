@@ -1,19 +1,48 @@
 //! HTTP/3, the client's side (RFC 9114).
 //!
-//! So far, the parts that read and write bytes, wherever those are cut: frames (`frame`), the types of
-//! unidirectional streams (`uni`) and header compression (`qpack`).
+//! ```text
+//!            submit                      poll_datagrams                          handle_datagrams, poll_event
+//!   request ───────► (waiting) ───────────────────────────────► stream open ─────────────────────────► reply done
+//!                     for the handshake, for a stream                 │
+//!                                                                     └─► reset, or not processed
+//! ```
+//!
+//! An [`Engine`] has a [connection of QUIC](crate::quic::Connection), the calls on its streams (`connection`), and header
+//! compression (`qpack`, `sections`). Its work is in `sending` and `receiving`; `peer` has the streams that the server
+//! opens. `frame` and `uni` read and write what lies on streams, wherever it is cut. Nothing here waits: calls without a
+//! stream and bodies without a window stay where they are until the peer makes room, and how long that took is reported.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the engine of HTTP/3, which uses them, comes next")
-)]
-
+mod connection;
+mod counts;
+mod engine;
 mod error;
 mod frame;
 mod fuzzing;
+mod options;
+mod peer;
 mod qpack;
+mod receiving;
+mod sections;
+mod sending;
+#[cfg(test)]
+mod tests;
 mod uni;
 mod varint;
 
+use thiserror::Error;
+
+pub use self::counts::Counts;
+pub use self::engine::Engine;
 pub use self::error::ErrorCode;
 pub use self::fuzzing::{check_frames, check_qpack};
+pub use self::options::{Limits, Options, PeerSettings};
+
+/// A violation by the peer that ended the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("HTTP/3: {reason} ({code})")]
+pub struct ConnectionError {
+    /// The error code that is sent to the peer.
+    pub code: ErrorCode,
+    /// The violation.
+    pub reason: &'static str,
+}

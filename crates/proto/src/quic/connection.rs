@@ -13,6 +13,7 @@ use quinn_proto::{
     TransportErrorCode, VarInt, WriteError,
 };
 use rustls::HandshakeKind;
+use thiserror::Error;
 
 use super::Context;
 use super::session::Agreed;
@@ -95,19 +96,25 @@ pub enum Event {
 }
 
 /// The reason why a connection is gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Loss {
     /// Nothing arrived for as long as the idle time-out.
+    #[error("nothing arrived for as long as the idle time-out")]
     TimedOut,
     /// The peer does not know the connection any more (a stateless reset).
+    #[error("the server does not know the connection any more")]
     Reset,
     /// The peer closed it, with a code of its application and its words.
+    #[error("the server closed the connection with code {0:#x}")]
     Closed(u64, String),
     /// One end's transport or TLS refused to go on.
+    #[error(transparent)]
     Failed(Failure),
     /// The peer speaks no version that we speak.
+    #[error("the server speaks no version of QUIC that we speak")]
     NoVersion,
     /// We have closed it.
+    #[error("the connection was closed here")]
     ByUs,
 }
 
@@ -385,6 +392,16 @@ impl Connection {
         self.is_due = true;
         match self.quic.send_stream(id.0).write(bytes) {
             Ok(count) => Written::Bytes(count),
+            Err(WriteError::Blocked) => Written::Bytes(0),
+            Err(WriteError::Stopped(_) | WriteError::ClosedStream) => Written::Stopped,
+        }
+    }
+
+    /// Writes to a stream as much as it takes, without a copy.
+    pub fn write_shared(&mut self, id: StreamId, bytes: &Bytes) -> Written {
+        self.is_due = true;
+        match self.quic.send_stream(id.0).write_chunks(&mut [bytes.clone()]) {
+            Ok(written) => Written::Bytes(written.bytes),
             Err(WriteError::Blocked) => Written::Bytes(0),
             Err(WriteError::Stopped(_) | WriteError::ClosedStream) => Written::Stopped,
         }

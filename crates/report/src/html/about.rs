@@ -201,6 +201,7 @@ fn protocol(plan: &Plan) -> String {
         HttpVersion::Http10 => "HTTP/1.0",
         HttpVersion::Http11 => "HTTP/1.1",
         HttpVersion::Http2 => "HTTP/2",
+        HttpVersion::Http3 => "HTTP/3",
         HttpVersion::Auto => "HTTP/2 or HTTP/1.1, by ALPN",
     };
     let transport = match (&plan.tls, plan.http2.upgrade) {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{
-    Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, tls_context,
+    Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, security,
 };
 use httperf_plan::{Endpoint, Plan, Shard};
 use httperf_stats::{Counters, Instant, Summary, Transport};
@@ -211,9 +211,8 @@ pub fn run_replay(
 ) -> Run {
     let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
     let network = SimNetwork { world: Rc::clone(&world) };
-    let context =
-        plan.tls.as_ref().map(|tls| tls_context(tls).expect("the library knows what the plan names"));
-    let mut worker = Worker::new(plan, shard, context, network, observer);
+    let security = security(plan).expect("the library knows what the plan names");
+    let mut worker = Worker::new(plan, shard, security, network, observer);
     if let Some(recorded) = recorded {
         worker.replay(recorded);
     }

@@ -45,6 +45,9 @@ pub(super) struct Connection<S> {
     is_recorded: bool,
     /// It was read as often as a turn allows, and is to be read on.
     pub(super) is_unread: bool,
+    /// The instant at which its protocol's timer expires, and the earliest under which it is filed.
+    pub(super) timer: Option<Instant>,
+    pub(super) filed: Option<Instant>,
 }
 
 /// Calls of a connection whose time limit may be over.
@@ -80,6 +83,8 @@ impl<S> Connection<S> {
             heard: now,
             is_recorded: false,
             is_unread: false,
+            timer: None,
+            filed: None,
         }
     }
 
@@ -127,7 +132,7 @@ impl<S> Connection<S> {
         self.transport.establish();
         self.progress = now;
         self.connect = self.age(now);
-        if self.transport.is_secured() {
+        if self.transport.has_handshake() {
             run.recorder.handshake_settled();
         }
         run.recorder.connect_done(self.due, self.connect);
@@ -193,7 +198,7 @@ impl<S> Connection<S> {
 
     /// Records the waits of calls for the server.
     pub(super) fn record_stalls(&mut self, run: &mut Run<'_>) {
-        if !run.may_speak_http2() {
+        if !run.may_have_streams() {
             return;
         }
         while let Some(stall) = self.engine.poll_stall() {
@@ -214,7 +219,7 @@ impl<S> Connection<S> {
 
     /// Records its protocol once that is clear.
     pub(super) fn record_protocol(&mut self, run: &mut Run<'_>) {
-        if !run.may_speak_http2() || self.is_recorded {
+        if !run.may_have_streams() || self.is_recorded {
             return;
         }
         if self.engine.peer_settings().is_some() || self.has_answered() {
@@ -230,6 +235,7 @@ impl<S> Connection<S> {
             http2.spoken.add(match protocol {
                 Protocol::Http1 => "HTTP/1.1",
                 Protocol::Http2 => "HTTP/2",
+                Protocol::Http3 => "HTTP/3",
             });
             if http2.server_settings.is_none() {
                 http2.server_settings = settings.map(protocol::server_settings);
@@ -255,6 +261,9 @@ impl<S> Connection<S> {
     pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
         if let Some(counts) = self.engine.take_counts() {
             run.recorder.http2(at, |http2| protocol::add(http2, &counts));
+        }
+        if let Some(counts) = self.engine.take_http3_counts() {
+            run.recorder.http2(at, |http3| protocol::add_http3(http3, &counts));
         }
     }
 

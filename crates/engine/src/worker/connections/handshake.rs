@@ -177,7 +177,8 @@ impl<N: Network> Connections<N> {
         run: &mut Run<'_>,
     ) {
         let failure = HandshakeFailure { class, reason: error.reason, details: error.details };
-        let is_stranger = failure.is_not_tls() || run.may_speak_http2() && failure.is_no_protocol();
+        let is_stranger =
+            failure.is_not_tls() || run.plan.request.version.may_be_http2() && failure.is_no_protocol();
         run.recorder.handshake_failed(self.connections[key].due(), failure);
         if is_stranger {
             run.stranger_met();
@@ -215,6 +216,10 @@ impl<N: Network> Connections<N> {
         run: &mut Run<'_>,
     ) {
         let Connection { transport, .. } = &self.connections[key];
+        if transport.datagram().is_some() {
+            self.record_quic_failure(key, reason, run);
+            return;
+        }
         if !transport.is_secured() {
             return;
         }

@@ -29,6 +29,10 @@ impl<N: Network> Connections<N> {
     ) {
         let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
         let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.transport.datagram().is_some() {
+            self.handle_datagrams_ready(key, ready, now, to);
+            return;
+        }
         connection.transport.handle_ready(ready);
         if connection.transport.stage() == Stage::Connecting {
             if ready.failed {
@@ -208,19 +212,33 @@ impl<N: Network> Connections<N> {
     ) {
         if let Some(connection) = self.connections.get_mut(key) {
             connection.is_unread = false;
+            self.read_any(key, now, to);
+        }
+    }
+
+    /// Reads a connection, whatever its socket.
+    fn read_any<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        if self.connections[key].transport.datagram().is_some() {
+            self.read_datagrams(key, now, to);
+        } else {
             self.read(key, now, to);
         }
     }
 
     /// Returns whether replies are due on streams of a connection.
     fn awaits_more(&self, key: ConnectionKey, run: &Run<'_>) -> bool {
-        run.may_speak_http2()
+        run.may_have_streams()
             && self.connections.get(key).is_some_and(|connection| connection.engine.open_streams() > 0)
     }
 
     /// All bytes that arrived are used: sends the requests that they led to.
     #[inline]
-    fn settle<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+    pub(super) fn settle<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
         let Some(connection) = self.connections.get(key) else { return };
         if connection.wants_write() {
             self.flush_and_tell(key, now, to);
@@ -459,7 +477,13 @@ impl<N: Network> Connections<N> {
                 to.run.stranger_met();
             }
         }
-        let failure = to.run.classify_protocol(error);
+        if let ProtocolError::Http3(error) = error {
+            self.record_violation(key, error.reason.to_owned(), to.run);
+        }
+        let failure = match error {
+            ProtocolError::Quic(loss) => self.record_loss(key, loss, to.run),
+            error => to.run.classify_protocol(error),
+        };
         self.fail_and_tell(key, failure, now, to);
     }
 
@@ -483,7 +507,7 @@ impl<N: Network> Connections<N> {
             let ready = self.network.readiness(connection.transport.socket(), poll_key(key));
             self.handle_ready(&ready, now, to);
         } else {
-            self.read(key, now, to);
+            self.read_any(key, now, to);
             if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
                 self.flush_and_tell(key, now, to);
             }

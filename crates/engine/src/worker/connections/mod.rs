@@ -16,8 +16,10 @@ mod handshake;
 mod inputs;
 mod progress;
 mod protocol;
+mod quic;
 mod resumption;
 mod sends;
+mod timers;
 mod tls;
 mod transport;
 mod tunnel;
@@ -27,8 +29,8 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use httperf_load::page::Link;
-use httperf_plan::Plan;
-use httperf_proto::tls::{Context, Session};
+use httperf_plan::{Endpoint, Plan};
+use httperf_proto::tls::Session;
 use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
 use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
@@ -37,12 +39,14 @@ use self::connection::Connection;
 use self::deadlines::Deadlines;
 use self::progress::{Stage, Write};
 use self::protocol::Protocols;
+use self::quic::Quic;
+use self::timers::Timers;
 use self::tls::Tls;
 use self::transport::Transport;
 use self::tunnel::Tunnels;
 use super::run::Run;
 use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey};
-use crate::{Network, Observation, failure};
+use crate::{Network, Observation, Security, failure};
 
 /// The connections of a worker, with the network and all buffers they need.
 pub(super) struct Connections<N: Network> {
@@ -54,8 +58,10 @@ pub(super) struct Connections<N: Network> {
     turn: u64,
     protocols: Protocols,
     tls: Option<Tls>,
+    quic: Option<Quic>,
     tunnels: Option<Tunnels>,
     deadlines: Deadlines,
+    timers: Timers,
     /// Connections that were read as often as a turn allows, and may have more.
     unread: Vec<ConnectionKey>,
     /// The connection whose bytes are being used.
@@ -185,8 +191,13 @@ fn at_instant(now: Instant) -> Duration {
 }
 
 impl<N: Network> Connections<N> {
-    /// `tls`: the library's context if connections are secured, made of the same plan.
-    pub(super) fn new(plan: &Plan, tls: Option<Context>, network: N) -> Self {
+    /// `security`: what secures connections, made of the same plan.
+    pub(super) fn new(plan: &Plan, security: Option<Security>, network: N) -> Self {
+        let (tls, quic) = match security {
+            None => (None, None),
+            Some(Security::Tls(context)) => (Some(Tls::new(plan, context)), None),
+            Some(Security::Quic(context)) => (None, Some(Quic::new(plan, context))),
+        };
         let protocols = Protocols::new(plan);
         let limits = protocols.reply_limits();
         Self {
@@ -194,10 +205,12 @@ impl<N: Network> Connections<N> {
             connections: SlotMap::with_key(),
             initiated: 0,
             turn: 0,
-            tls: tls.map(|context| Tls::new(plan, context)),
+            tls,
+            quic,
             tunnels: plan.proxy.as_ref().and_then(|proxy| Tunnels::new(plan, proxy, limits)),
             protocols,
             deadlines: Deadlines::default(),
+            timers: Timers::default(),
             unread: Vec::new(),
             reading: None,
             stamp: None,
@@ -227,7 +240,7 @@ impl<N: Network> Connections<N> {
 
     /// Returns whether connections are secured.
     pub(super) fn are_secured(&self) -> bool {
-        self.tls.is_some()
+        self.tls.is_some() || self.quic.is_some()
     }
 
     /// Returns the kernel's stamp of the last segment of the bytes that are being used, if any are.
@@ -244,9 +257,20 @@ impl<N: Network> Connections<N> {
         self.connections.values().filter(|connection| !connection.transport.is_established()).count()
     }
 
-    /// Returns the earliest deadline.
+    /// Returns the earliest deadline, or instant at which a timer expires.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.next()
+        let (deadline, timer) = (self.deadlines.next(), self.timers.next());
+        deadline.into_iter().chain(timer).min()
+    }
+
+    /// Takes a connection whose timer may have expired.
+    pub(super) fn pop_timer(&mut self, now: Instant) -> Option<ConnectionKey> {
+        self.timers.pop(now)
+    }
+
+    /// Returns how many timers there are at most.
+    pub(super) fn timer_count(&self) -> usize {
+        self.timers.len()
     }
 
     /// Takes a connection whose deadline may be over.
@@ -287,7 +311,11 @@ impl<N: Network> Connections<N> {
         let serial = run.shard.nth(self.initiated);
         let (source, endpoint) = run.plan.route(serial, target);
         run.recorder.connection_opened(due);
-        let socket = match self.network.open(endpoint) {
+        let opened = match (&self.quic, endpoint) {
+            (Some(_), Endpoint::Tcp(server)) => self.network.open_datagrams(server),
+            _ => self.network.open(endpoint),
+        };
+        let socket = match opened {
             Ok(socket) => socket,
             Err(error) => {
                 run.recorder.connection_closed(due, None);
@@ -301,12 +329,32 @@ impl<N: Network> Connections<N> {
             let secured = tls.secure(target, &run.plan.targets[target], tls_session, now);
             Box::new(secured)
         });
-        let transport = Transport::new(socket, secured);
-        let engine = self.protocols.engine();
+        let (transport, engine) = match (&mut self.quic, endpoint) {
+            (Some(shared), Endpoint::Tcp(server)) => {
+                let begun = shared.connect(target, &run.plan.targets[target], *server, serial, now);
+                let (connection, offered) = match begun {
+                    Ok(begun) => begun,
+                    Err(refusal) => {
+                        run.recorder.handshake_failed(due, quic::refused(refusal));
+                        run.recorder.connection_closed(due, None);
+                        run.recorder.failed(due, Failure::Other);
+                        return Err(Failure::Other);
+                    }
+                };
+                (Transport::over_datagrams(socket, offered), self.protocols.http3_engine(connection))
+            }
+            _ => (Transport::new(socket, secured), self.protocols.engine()),
+        };
         let key =
             self.connections.insert(Connection::new(transport, engine, owner, target, serial, due, now));
         let socket = self.connections[key].transport.socket();
-        if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
+        let connected = match (&self.quic, endpoint) {
+            (Some(_), Endpoint::Tcp(server)) => {
+                self.network.connect_datagrams(socket, poll_key(key), server, source)
+            }
+            _ => self.network.connect(socket, poll_key(key), endpoint, source),
+        };
+        if let Err(error) = connected {
             self.record_insecure(key, failure::of_io(&error), run);
             self.connections.remove(key);
             run.recorder.connection_closed(due, None);
@@ -382,6 +430,7 @@ impl<N: Network> Connections<N> {
         match outcome {
             Ok(()) => {
                 self.refresh_deadline(key, run);
+                self.set_timer(key);
                 None
             }
             Err(error) if self.drain_before_close(key, &error) => None,
@@ -484,7 +533,7 @@ impl<N: Network> Connections<N> {
         let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
         connection.record_stalls(run);
         connection.record_counts(now, run);
-        self.say_goodbye(&mut connection);
+        self.say_goodbye(&mut connection, now);
         if connection.transport.stage() == Stage::Handshaking {
             run.recorder.handshake_given_up(now);
         }
@@ -500,7 +549,11 @@ impl<N: Network> Connections<N> {
     }
 
     /// Says that nothing more comes.
-    fn say_goodbye(&mut self, connection: &mut Connection<N::Socket>) {
+    fn say_goodbye(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
+        if connection.engine.is_over_datagrams() {
+            self.close_quic(connection, now);
+            return;
+        }
         let Connection { transport, engine, .. } = connection;
         let stage = transport.stage();
         match (transport.secured_mut(), &mut self.tls) {
@@ -526,7 +579,7 @@ impl<N: Network> Connections<N> {
 
     /// Records the counts of all connections so far, in the phase to which `at` belongs.
     pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
-        if run.may_speak_http2() {
+        if run.may_have_streams() {
             self.connections.values_mut().for_each(|connection| connection.record_counts(at, run));
         }
     }

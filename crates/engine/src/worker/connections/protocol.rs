@@ -5,6 +5,7 @@ use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
 use httperf_proto::request::{Request, Scheme};
 use httperf_proto::{CallId, Engine, ReplyLimits};
+use httperf_proto::{http3, quic};
 use httperf_stats::{Compression, Http2Summary, ServerSettings};
 
 /// The options with which engines are made.
@@ -12,6 +13,7 @@ use httperf_stats::{Compression, Http2Summary, ServerSettings};
 pub(super) struct Protocols {
     http1: http1::Options,
     http2: http2::Options,
+    http3: http3::Options,
     /// A connection begins with HTTP/2, whatever the server says.
     begins_with_http2: bool,
     /// The first request of a connection asks for an upgrade to HTTP/2.
@@ -22,9 +24,11 @@ impl Protocols {
     pub(super) fn new(plan: &Plan) -> Self {
         let http1 = http1_options(plan);
         let http2 = http2_options(plan, &http1);
+        let http3 = http3_options(plan, &http1);
         Self {
             http1: undecided(plan, http1),
             http2,
+            http3,
             begins_with_http2: plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade,
             upgrades: plan.http2.upgrade,
         }
@@ -37,6 +41,11 @@ impl Protocols {
 
     pub(super) fn http2_engine(&self) -> Engine {
         Engine::http2(self.http2)
+    }
+
+    /// Returns the engine of a connection of QUIC that has just begun.
+    pub(super) fn http3_engine(&self, connection: quic::Connection) -> Engine {
+        Engine::http3(connection, self.http3)
     }
 
     /// Returns the engine of a connection whose server goes over to HTTP/2, and will answer this call in it.
@@ -74,7 +83,8 @@ fn http1_options(plan: &Plan) -> http1::Options {
         Workload::Scenarios(scenarios) => (true, scenarios.look_at_bodies(), 1),
         Workload::Replay(replay) => {
             let cookies = matches!(replay.clients, Clients::Recorded { cookies: true, .. });
-            let streams = if plan.request.version.may_be_http2() { replay.streams.get() as usize } else { 1 };
+            let streams =
+                if plan.request.version.may_have_streams() { replay.streams.get() as usize } else { 1 };
             (cookies, false, streams)
         }
     };
@@ -107,6 +117,17 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         bodies: http1.bodies,
         server_timing: http1.server_timing,
         limits: http2::Limits { reply: http1.limits, ..http2::Limits::default() },
+    }
+}
+
+fn http3_options(plan: &Plan, http1: &http1::Options) -> http3::Options {
+    http3::Options {
+        streams: http1.pipeline,
+        header_table: plan.http2.header_table.get(),
+        header_blocks: http1.header_blocks,
+        bodies: http1.bodies,
+        server_timing: http1.server_timing,
+        limits: http3::Limits { reply: http1.limits, ..http3::Limits::default() },
     }
 }
 
@@ -151,6 +172,25 @@ pub(super) fn add(summary: &mut Http2Summary, counts: &Counts) {
     summary.reply_headers += compression(counts.headers_received);
     summary.bytes_sent += counts.bytes_sent;
     summary.bytes_received += counts.bytes_received;
+}
+
+/// Adds the counts of a connection of HTTP/3.
+pub(super) fn add_http3(summary: &mut Http2Summary, counts: &http3::Counts) {
+    summary.streams += counts.streams;
+    summary.concurrent_max = summary.concurrent_max.max(counts.concurrent_max);
+    summary.concurrent_sum += counts.concurrent_sum;
+    summary.unprocessed += counts.unprocessed;
+    for &(code, count) in &counts.resets_received {
+        summary.resets_received.add_count(code.to_string(), count);
+    }
+    for &(reason, count) in &counts.resets_sent {
+        summary.resets_sent.add_count(reason, count);
+    }
+    if counts.goaways > 0 {
+        summary.goaways.add_count("H3_NO_ERROR", counts.goaways);
+    }
+    summary.request_headers += compression(counts.headers_sent);
+    summary.reply_headers += compression(counts.headers_received);
 }
 
 fn compression(headers: http2::Compressed) -> Compression {

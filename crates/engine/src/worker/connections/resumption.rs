@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use httperf_proto::quic::Ticket;
 use httperf_proto::tls::Session;
 
 /// Sessions to resume with one server, and how many connections do.
@@ -22,7 +23,26 @@ pub(super) struct ResumptionPool<T = Session> {
     gives_none: bool,
 }
 
-impl<T: Clone> ResumptionPool<T> {
+/// A session to resume.
+pub(super) trait Resumable: Sized {
+    /// Returns it once more, if the library lets it be offered again.
+    fn again(&self) -> Option<Self>;
+}
+
+impl Resumable for Session {
+    fn again(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// rustls lets each be offered once, as it should be (RFC 8446, appendix C.4).
+impl Resumable for Ticket {
+    fn again(&self) -> Option<Self> {
+        None
+    }
+}
+
+impl<T: Resumable> ResumptionPool<T> {
     pub(super) fn new(most: usize) -> Self {
         Self {
             sessions: VecDeque::new(),
@@ -43,7 +63,10 @@ impl<T: Clone> ResumptionPool<T> {
         }
         // The newest first. The last one is kept for further use until the server is known not to like that.
         let session = match self.sessions.len() {
-            1 if !self.is_single_use => self.sessions.back().cloned(),
+            1 if !self.is_single_use => {
+                let last = self.sessions.back()?;
+                last.again().or_else(|| self.sessions.pop_back())
+            }
             _ => self.sessions.pop_back(),
         }?;
         self.resumed += 1;

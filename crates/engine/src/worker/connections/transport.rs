@@ -7,6 +7,7 @@ use httperf_stats::{Instant, KernelTimes};
 
 use super::at_instant;
 use super::progress::{Stage, Write, taken};
+use super::quic::Datagram;
 use super::sends::Sends;
 use super::tls::{Secured, Tls};
 use super::tunnel::Tunnel;
@@ -30,6 +31,8 @@ pub(super) struct Transport<S> {
     /// The request for a tunnel, while it is not answered.
     tunnel: Option<Box<Tunnel>>,
     secured: Option<Box<Secured>>,
+    /// What it has of QUIC, if its socket is one of datagrams.
+    datagram: Option<Box<Datagram>>,
     /// The calls whose send times the kernel is asked for.
     sends: Option<Box<Sends>>,
     /// An end or an error is known to follow the bytes that can be read, so that a short read is not the last.
@@ -67,10 +70,26 @@ impl<S> Transport<S> {
             stage: Stage::Connecting,
             tunnel: None,
             secured,
+            datagram: None,
             sends: None,
             is_ending: false,
             is_broken: false,
         }
+    }
+
+    /// A transport over datagrams. `offered`: a session to resume is offered in its handshake.
+    pub(super) fn over_datagrams(socket: S, offered: bool) -> Self {
+        let datagram = Some(Box::new(Datagram::new(offered)));
+        Self { datagram, ..Self::new(socket, None) }
+    }
+
+    pub(super) fn datagram(&self) -> Option<&Datagram> {
+        self.datagram.as_deref()
+    }
+
+    /// Returns whether a handshake comes before calls.
+    pub(super) fn has_handshake(&self) -> bool {
+        self.secured.is_some() || self.datagram.is_some()
     }
 
     pub(super) fn socket(&self) -> &S {
@@ -134,6 +153,9 @@ impl<S> Transport<S> {
         if let Some(secured) = &mut self.secured {
             secured.start(at);
         }
+        if let Some(datagram) = &mut self.datagram {
+            datagram.started = at;
+        }
     }
 
     pub(super) fn establish(&mut self) {
@@ -143,6 +165,7 @@ impl<S> Transport<S> {
     /// Returns whether bytes wait for the socket that the protocol does not know of.
     pub(super) fn has_unwritten(&self) -> bool {
         self.secured.as_ref().is_some_and(|secured| secured.has_unwritten())
+            || self.datagram.as_ref().is_some_and(|datagram| datagram.has_unsent())
     }
 
     /// Reads once: into TLS's room if the transport is secured, otherwise into `buffer`. `skippable`: bytes of unwanted
@@ -179,6 +202,9 @@ impl<S> Transport<S> {
         run: &Run<'_>,
     ) -> io::Result<Write> {
         buffer.clear();
+        if let Some(datagram) = &mut self.datagram {
+            return datagram.write(network, &self.socket, engine, buffer, now);
+        }
         if let Some(tunnel) = &mut self.tunnel {
             return tunnel.write(network, &self.socket, buffer);
         }

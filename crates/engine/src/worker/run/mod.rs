@@ -92,9 +92,9 @@ impl<'a> Run<'a> {
         self.observer.calls_not_logged()
     }
 
-    /// Returns whether a connection may speak HTTP/2. Where none does, calls do not pay for it.
-    pub(super) fn may_speak_http2(&self) -> bool {
-        self.plan.request.version.may_be_http2()
+    /// Returns whether calls of a connection may have streams. Where none has, calls do not pay for it.
+    pub(super) fn may_have_streams(&self) -> bool {
+        self.plan.request.version.may_have_streams()
     }
 
     /// Returns the class of an error of the system, and reports the first one that has no class of its own.

@@ -29,11 +29,19 @@ impl Version {
     pub const HTTP_11: Self = Self::Numbered { major: 1, minor: 1 };
     /// HTTP/2.
     pub const HTTP_2: Self = Self::Numbered { major: 2, minor: 0 };
+    /// HTTP/3.
+    pub const HTTP_3: Self = Self::Numbered { major: 3, minor: 0 };
 
     /// Returns whether HTTP/2 is spoken, or may be.
     #[must_use]
     pub fn may_be_http2(self) -> bool {
         self == Self::HTTP_2 || self == Self::Auto
+    }
+
+    /// Returns whether calls may have streams of their own.
+    #[must_use]
+    pub fn may_have_streams(self) -> bool {
+        self.may_be_http2() || self == Self::HTTP_3
     }
 }
 
@@ -42,6 +50,7 @@ impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             &Self::HTTP_2 => f.write_str("2"),
+            &Self::HTTP_3 => f.write_str("3"),
             Self::Numbered { major, minor } => write!(f, "{major}.{minor}"),
             Self::Auto => f.write_str("auto"),
         }
@@ -86,23 +95,27 @@ impl Http2Args {
             if self.upgrade {
                 return refused(format!("--h2c-upgrade: expected --http-version=2 or none, got `{version}`"));
             }
-            if self.streams.is_some() {
+            if self.streams.is_some() && !version.may_have_streams() {
                 return refused(
-                    "--streams: needs --http-version=2 or auto; over HTTP/1.1 --pipeline says how many calls may be \
+                    "--streams: needs --http-version=2, 3 or auto; over HTTP/1.1 --pipeline says how many calls may be \
                      outstanding"
                         .to_owned(),
                 );
             }
             let given = self.sizes().into_iter().find(|(_, size)| size.is_some());
-            return given
-                .map_or(Ok(()), |(option, _)| refused(format!("{option}: needs --http-version=2 or auto")));
+            if let Some((option, _)) = given {
+                return refused(format!("{option}: needs --http-version=2 or auto"));
+            }
+        }
+        if !version.may_have_streams() {
+            return Ok(());
         }
         if self.upgrade && version == Version::Auto {
             return refused(format!("--h2c-upgrade: expected --http-version=2 or none, got `{version}`"));
         }
         if args.load.pipeline.is_some() {
             return refused(format!(
-                "--pipeline: expected no {} beside it; --streams says how many calls may be outstanding over HTTP/2",
+                "--pipeline: expected no {} beside it; --streams says how many calls may be outstanding there",
                 args.version_option()
             ));
         }

@@ -98,7 +98,7 @@ pub(super) fn plan(args: &Args) -> Result<Http2, Http2Error> {
 /// Refuses header lines of the option that HTTP/2 has no form for: there they are fields, and not what is between two
 /// other lines.
 pub(super) fn check_lines(args: &Args, option: &'static str, lines: &[u8]) -> Result<(), Http2Error> {
-    if !args.version().may_be_http2() {
+    if !args.version().may_have_streams() {
         return Ok(());
     }
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
@@ -126,7 +126,7 @@ pub(super) fn check_requests(
     plan: &Plan,
     warn: &mut dyn FnMut(String),
 ) -> Result<(), Http2Error> {
-    if !plan.request.version.may_be_http2() {
+    if !plan.request.version.may_have_streams() {
         return Ok(());
     }
     check_each(plan, &|option, part| {

@@ -318,6 +318,7 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
         Version::HTTP_10 => Ok(HttpVersion::Http10),
         Version::HTTP_11 => Ok(HttpVersion::Http11),
         Version::HTTP_2 => Ok(HttpVersion::Http2),
+        Version::HTTP_3 => Ok(HttpVersion::Http3),
         Version::Auto => Ok(HttpVersion::Auto),
         Version::Numbered { major, minor } => Err(Error::HttpVersion { major, minor }),
     }
@@ -398,7 +399,7 @@ fn workload(
     let Some(session) = &args.session else { return Ok(load::workload(args, servers)?) };
     let default_piped_calls = match version {
         HttpVersion::Http10 => NonZeroU32::MIN,
-        HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Auto => PIPED_CALLS,
+        HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Http3 | HttpVersion::Auto => PIPED_CALLS,
     };
     let max_connections = or_default(args.max_connections, SESSION_CONNECTIONS);
     let sessions = Sessions {

@@ -317,6 +317,10 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
             let why = if is_absent { ", which BoringSSL does not have" } else { "" };
             refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`{why}"))
         }
+        ConfigError::GroupOverQuic(name) => refused(
+            "--tls-groups",
+            format!("expected groups that QUIC's library has, got {name}, which is there over TCP alone"),
+        ),
         ConfigError::Ciphers(list) => refused(
             "--ssl-ciphers",
             format!(

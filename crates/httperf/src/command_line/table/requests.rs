@@ -64,6 +64,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 fn parse_version(text: &[u8]) -> Option<Version> {
     match text {
         b"2" => return Some(Version::HTTP_2),
+        b"3" => return Some(Version::HTTP_3),
         b"auto" => return Some(Version::Auto),
         _ => {}
     }

@@ -1,0 +1,417 @@
+//! QUIC on a connection: datagrams, the handshake inside, timers and sessions to resume.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::UNIX_EPOCH;
+
+use bytes::BytesMut;
+use httperf_plan::{Plan, Resumption, Target};
+use httperf_proto::quic::{self, Context, Datagrams, Loss, Ticket};
+use httperf_proto::tls::{Failure as Refusal, Kind, Progress};
+use httperf_proto::{Engine, ProtocolError};
+use httperf_stats::{Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant};
+
+use super::connection::Connection;
+use super::progress::{Stage, Write};
+use super::resumption::ResumptionPool;
+use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
+use crate::worker::ConnectionKey;
+use crate::worker::run::Run;
+use crate::{Network, Ready};
+
+/// The number of reads of a connection in a turn before the others have theirs.
+const READS_PER_TURN: u32 = 8;
+
+/// The number of datagrams that are handed to the system at once (udp(7): at most 64).
+const DATAGRAMS_MAX: usize = 32;
+
+/// The library's context, and the sessions that all QUIC connections of a worker share.
+pub(super) struct Quic {
+    context: Context,
+    resumption: Resumption,
+    /// For the connections of a connection workload, one per target.
+    pools: Vec<ResumptionPool<Ticket>>,
+    /// Decides, with the number of a connection, what is random in its packets.
+    seed: u64,
+}
+
+impl Quic {
+    pub(super) fn new(plan: &Plan, context: Context) -> Self {
+        Self {
+            context,
+            resumption: plan.tls.as_ref().map_or(Resumption::Never, |tls| tls.resumption),
+            pools: plan.targets.iter().map(|_| ResumptionPool::new(plan.limits.tls_sessions)).collect(),
+            seed: u64::from(plan.client.index) << 32 | u64::from(plan.client.stream),
+        }
+    }
+
+    /// Begins a connection to a target. Returns it, and whether it offers a session to resume.
+    pub(super) fn connect(
+        &mut self,
+        place: usize,
+        target: &Target,
+        server: SocketAddr,
+        serial: u64,
+        now: Instant,
+    ) -> Result<(quic::Connection, bool), Refusal> {
+        let ticket = match self.resumption {
+            Resumption::Share(share) => self.pools[place].next(share),
+            Resumption::Never | Resumption::WithinSession => None,
+        };
+        let offers = ticket.is_some();
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        seed[8..16].copy_from_slice(&serial.to_le_bytes());
+        let name = target.tls_name.as_deref();
+        let connection = self.context.connect(at_instant(now), server, name, seed, ticket)?;
+        Ok((connection, offers))
+    }
+
+    /// Returns the pool of a target, if the plan wants a share of connections to resume.
+    fn pool(&mut self, place: usize) -> Option<&mut ResumptionPool<Ticket>> {
+        match self.resumption {
+            Resumption::Share(_) => Some(&mut self.pools[place]),
+            Resumption::Never | Resumption::WithinSession => None,
+        }
+    }
+}
+
+/// What a connection's transport has of QUIC.
+#[derive(Debug)]
+pub(super) struct Datagram {
+    /// The beginning of the handshake.
+    pub(super) started: Instant,
+    /// A session was offered for resumption.
+    pub(super) offered: bool,
+    /// Datagrams that the socket did not take, and their form.
+    unsent: Option<(Vec<u8>, Datagrams)>,
+}
+
+impl Datagram {
+    /// `offered`: a session is offered for resumption.
+    pub(super) fn new(offered: bool) -> Self {
+        Self { started: Instant::default(), offered, unsent: None }
+    }
+
+    /// Returns whether datagrams wait for the socket.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    /// Sends the next datagrams.
+    pub(super) fn write<N: Network>(
+        &mut self,
+        network: &mut N,
+        socket: &N::Socket,
+        engine: &mut Engine,
+        buffer: &mut Vec<u8>,
+        now: Instant,
+    ) -> io::Result<Write> {
+        let form = match self.unsent.take() {
+            Some((bytes, form)) => {
+                *buffer = bytes;
+                form
+            }
+            None => match engine.poll_datagrams(at_instant(now), DATAGRAMS_MAX, buffer) {
+                Some(form) => form,
+                None => return Ok(Write::Idle),
+            },
+        };
+        let at = network.now();
+        match network.send(socket, buffer, form.segment, form.ecn) {
+            Ok(()) => Ok(Write::Sent { count: buffer.len(), at, is_all: true }),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.unsent = Some((std::mem::take(buffer), form));
+                Ok(Write::Blocked)
+            }
+            // A datagram that is too large for the path is lost, which is how the path's MTU is found.
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
+                Ok(Write::Sent { count: buffer.len(), at, is_all: true })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A connection that cannot begin.
+pub(super) fn refused(refusal: Refusal) -> HandshakeFailure {
+    let Refusal { reason, details } = refusal;
+    HandshakeFailure { class: HandshakeFailureClass::Protocol, reason, details }
+}
+
+impl<N: Network> Connections<N> {
+    /// Handles the readiness of a socket of datagrams.
+    pub(super) fn handle_datagrams_ready<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        ready: &Ready,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        if self.connections[key].transport.stage() == Stage::Connecting && ready.writable {
+            self.start_quic(key, now, to);
+        }
+        // An error is what the next read returns.
+        if (ready.readable || ready.failed) && self.connections.contains_key(key) {
+            self.read_datagrams(key, now, to);
+        }
+        if ready.writable && self.connections.contains_key(key) {
+            self.flush_and_tell(key, now, to);
+        }
+    }
+
+    /// A socket of datagrams is there: begins the handshake.
+    pub(super) fn start_quic<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let started = self.network.now();
+        to.run.recorder.handshake_awaited(started);
+        self.connections[key].transport.start_handshake(started);
+        self.flush_and_tell(key, now, to);
+    }
+
+    /// Reads datagrams until there are no more, or until it is others' turn.
+    pub(super) fn read_datagrams<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        mut now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let mut reads = 0;
+        while let Some(connection) = self.connections.get_mut(key) {
+            if reads == READS_PER_TURN {
+                if !std::mem::replace(&mut connection.is_unread, true) {
+                    self.unread.push(key);
+                }
+                break;
+            }
+            reads += 1;
+            let arrived = match self.network.receive(connection.transport.socket(), &mut self.read_buffer) {
+                Ok(arrived) => arrived,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    let event = self.fail_io(key, &error, now, to.run);
+                    to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
+                    return;
+                }
+            };
+            connection.handle_heard(now);
+            if connection.transport.stage() == Stage::Handshaking {
+                to.run.recorder.handshake_heard(now);
+            }
+            let bytes = BytesMut::from(&self.read_buffer[..arrived.count]);
+            let tickets =
+                connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
+            self.keep_tickets(key, tickets);
+            self.use_datagrams(key, now, to);
+            if reads < READS_PER_TURN {
+                now = self.network.now();
+            }
+        }
+        self.settle(key, now, to);
+    }
+
+    /// Takes what datagrams, or the passing of time, have led to.
+    fn use_datagrams<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        while let Some(connection) = self.connections.get_mut(key)
+            && let Some(progress) = connection.engine.poll_progress(at_instant(now))
+        {
+            match progress {
+                Progress::Done => self.handle_quic_done(key, to),
+                Progress::EarlyDataRejected => {
+                    let pending = connection.engine.pending();
+                    pending.into_iter().for_each(|call| to.run.reset_call(call.into(), now));
+                }
+                Progress::Pending | Progress::EarlyData => {}
+            }
+        }
+        if self.connections.contains_key(key) {
+            self.reading = Some(key);
+            self.use_bytes(key, &[], now, to);
+            self.reading = None;
+        }
+    }
+
+    /// The handshake is complete.
+    fn handle_quic_done<H: Handler<N>>(&mut self, key: ConnectionKey, to: &mut Sinks<'_, '_, H>) {
+        let now = self.network.now();
+        self.record_quic_handshake(key, now, to.run);
+        self.tell(key, EventKind::Reached, now, to);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.establish(now, to.run);
+        connection.record_protocol_now(to.run);
+        self.tell(key, EventKind::Established, now, to);
+    }
+
+    fn record_quic_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        let connection = &self.connections[key];
+        let (due, target) = (connection.due(), connection.target);
+        let (Some(quic), Some(datagram)) = (connection.engine.quic(), connection.transport.datagram()) else {
+            return;
+        };
+        let handshake = quic.handshake();
+        let kind = match handshake.kind {
+            Kind::Full => HandshakeKind::Full,
+            Kind::Resumed => HandshakeKind::Resumed,
+            Kind::EarlyData => HandshakeKind::EarlyData,
+        };
+        let done = Handshake {
+            kind,
+            time: now - datagram.started,
+            sent: handshake.sent,
+            received: handshake.received,
+            hello_retry: handshake.hello_retry,
+            version: handshake.version,
+            cipher: handshake.cipher,
+            group: handshake.group,
+            signature: handshake.signature,
+            protocol: handshake.protocol,
+            compressed_certificate: handshake.compressed_certificate,
+        };
+        run.recorder.handshake_done(due, &done);
+        if kind == HandshakeKind::Full {
+            let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            run.recorder.certificate_shown(due, || {
+                let shown = quic.certificate(i64::try_from(unix_now).unwrap_or(i64::MAX))?;
+                Some(httperf_stats::Certificate {
+                    subject: shown.subject,
+                    key: shown.key,
+                    chain_length: shown.chain_length,
+                    days_left: shown.days_left,
+                })
+            });
+        }
+        let is_refused = datagram.offered && kind == HandshakeKind::Full;
+        if is_refused && let Some(pool) = self.quic.as_mut().and_then(|quic| quic.pool(target)) {
+            pool.handle_refusal();
+        }
+    }
+
+    fn keep_tickets(&mut self, key: ConnectionKey, tickets: Vec<Ticket>) {
+        if tickets.is_empty() {
+            return;
+        }
+        let target = self.connections[key].target;
+        if let Some(pool) = self.quic.as_mut().and_then(|quic| quic.pool(target)) {
+            pool.put(tickets);
+        }
+    }
+
+    /// The timer of a connection has expired.
+    pub(in crate::worker) fn fire_timer<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.filed = None;
+        // It may have been set later meanwhile.
+        if connection.timer.is_some_and(|timer| timer <= now) {
+            connection.timer = None;
+            connection.engine.handle_timeout(at_instant(now));
+            self.use_datagrams(key, now, to);
+        }
+        self.settle(key, now, to);
+        self.set_timer(key);
+    }
+
+    /// Sets the timer of a connection as its protocol has it now.
+    pub(super) fn set_timer(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if !connection.engine.is_over_datagrams() {
+            return;
+        }
+        let timer = connection.engine.poll_timeout().map(|timeout| Instant::default() + timeout);
+        connection.timer = timer;
+        if let Some(timer) = timer
+            && connection.filed.is_none_or(|filed| filed > timer)
+        {
+            connection.filed = Some(timer);
+            self.timers.push(timer, key);
+        }
+    }
+
+    /// A connection of QUIC is gone. Returns how its calls failed, having recorded a handshake that did.
+    pub(super) fn record_loss(&mut self, key: ConnectionKey, loss: &Loss, run: &mut Run<'_>) -> Failure {
+        let connection = &self.connections[key];
+        let due = connection.due();
+        let failure = match loss {
+            Loss::TimedOut => Failure::SocketTimeout,
+            Loss::Reset | Loss::Closed(..) => Failure::Reset,
+            Loss::Failed(_) | Loss::NoVersion | Loss::ByUs => {
+                run.classify_protocol(&ProtocolError::Quic(loss.clone()))
+            }
+        };
+        if connection.transport.stage() == Stage::Established {
+            if let Loss::Closed(code, _) = loss
+                && httperf_proto::http3::ErrorCode(*code) != httperf_proto::http3::ErrorCode::H3_NO_ERROR
+            {
+                let code = httperf_proto::http3::ErrorCode(*code);
+                run.recorder.http2(due, |http3| http3.goaways.add(code.to_string()));
+            }
+            return failure;
+        }
+        let (class, error) = match loss {
+            Loss::Failed(refusal) => (HandshakeFailureClass::Protocol, refusal.clone()),
+            Loss::NoVersion => (
+                HandshakeFailureClass::Protocol,
+                Refusal::plain("the server speaks no version of QUIC that we do"),
+            ),
+            Loss::TimedOut => (HandshakeFailureClass::Transport, Refusal::plain("no answer in time")),
+            Loss::Reset | Loss::Closed(..) | Loss::ByUs => {
+                (HandshakeFailureClass::Transport, Refusal::plain("the server closed the connection"))
+            }
+        };
+        let failed = HandshakeFailure { class, reason: error.reason, details: error.details };
+        let is_stranger = failed.is_no_protocol();
+        run.recorder.handshake_failed(due, failed);
+        if is_stranger {
+            run.stranger_met();
+        }
+        self.give_up_quic(key);
+        failure
+    }
+
+    /// A connection fails for a reason outside QUIC. Records its handshake as failed, if it was not complete.
+    pub(super) fn record_quic_failure(
+        &mut self,
+        key: ConnectionKey,
+        reason: &'static str,
+        run: &mut Run<'_>,
+    ) {
+        let connection = &self.connections[key];
+        if connection.transport.stage() == Stage::Established {
+            return;
+        }
+        let Refusal { reason, details } = Refusal::plain(reason);
+        let failed = HandshakeFailure { class: HandshakeFailureClass::Transport, reason, details };
+        run.recorder.handshake_failed(connection.due(), failed);
+        self.give_up_quic(key);
+    }
+
+    /// A connection goes without having completed its handshake.
+    fn give_up_quic(&mut self, key: ConnectionKey) {
+        let connection = &self.connections[key];
+        let offered = connection.transport.datagram().is_some_and(|datagram| datagram.offered);
+        let target = connection.target;
+        if let Some(pool) = self.quic.as_mut().and_then(|quic| quic.pool(target)) {
+            pool.handle_failure(offered);
+        }
+    }
+
+    /// Says that nothing more comes.
+    pub(super) fn close_quic(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
+        connection.engine.close(at_instant(now));
+        let mut buffer = Vec::new();
+        // A peer that does not hear of it does not miss it.
+        if let Some(form) = connection.engine.poll_datagrams(at_instant(now), 1, &mut buffer) {
+            let socket = connection.transport.socket();
+            self.network.send(socket, &buffer, form.segment, form.ecn).ok();
+        }
+    }
+}

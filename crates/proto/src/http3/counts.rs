@@ -1,0 +1,40 @@
+//! Counts of what happens on a connection.
+
+use super::ErrorCode;
+use crate::http2::{Compressed, count};
+
+/// Counts of what happened on a connection since they were last taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Streams opened.
+    pub streams: u64,
+    /// The largest number of streams open at once.
+    pub concurrent_max: u64,
+    /// The sum over opened streams of how many were open then, itself included.
+    pub concurrent_sum: u64,
+    /// Calls that the peer said it had not processed.
+    pub unprocessed: u64,
+    /// Streams that the peer reset, by code.
+    pub resets_received: Vec<(ErrorCode, u64)>,
+    /// Streams that we reset, by reason.
+    pub resets_sent: Vec<(&'static str, u64)>,
+    /// GOAWAY frames of the peer.
+    pub goaways: u64,
+    /// The sizes of the header fields sent.
+    pub headers_sent: Compressed,
+    /// The sizes of the header fields received.
+    pub headers_received: Compressed,
+    /// Times that a header block waited for the table of header compression.
+    pub blocked_sections: u64,
+}
+
+/// The number of distinct codes; 20 have a name.
+const CODES_MAX: usize = 64;
+
+/// Counts an error code. Beyond [`CODES_MAX`], unknown codes count as H3_NO_ERROR, as which they are to be treated.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9114#section-9>
+pub(super) fn count_code(counts: &mut Vec<(ErrorCode, u64)>, code: ErrorCode) {
+    let is_known = code.name().is_some() || counts.iter().any(|&(its, _)| its == code);
+    count(counts, if is_known || counts.len() < CODES_MAX { code } else { ErrorCode::H3_NO_ERROR });
+}

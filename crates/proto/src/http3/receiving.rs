@@ -1,0 +1,452 @@
+//! From streams to events.
+
+use bytes::{Buf as _, Bytes};
+
+use super::ConnectionError;
+use super::connection::{Body, Call, Connection, Held, Phase, Reply, Upload};
+use super::counts::count_code;
+use super::error::{ErrorCode, Scope, Violation};
+use super::frame::{Frame, Piece, Reader};
+use super::peer::PeerStream;
+use super::qpack::TOO_MANY_BLOCKED;
+use super::sections::Outcome;
+use crate::quic::{self, Chunk, Loss, StreamId};
+use crate::reply_head::{Head, Section};
+use crate::tls::Progress;
+use crate::{Awaited, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
+
+impl Connection {
+    /// Takes what QUIC has to tell, without reading streams.
+    pub(super) fn pump(&mut self) {
+        while let Some(event) = self.quic.poll() {
+            match event {
+                quic::Event::Established => self.progress.push_back(Progress::Done),
+                quic::Event::EarlyDataRejected => {
+                    self.restart();
+                    self.progress.push_back(Progress::EarlyDataRejected);
+                }
+                quic::Event::Opened(id) => {
+                    self.peer_streams.push(PeerStream::new(id));
+                    self.readable.push_back(id);
+                }
+                quic::Event::Readable(id) => self.readable.push_back(id),
+                quic::Event::Writable(id) => {
+                    if id.is_request() {
+                        self.uploads.push_back(id.index());
+                    }
+                }
+                quic::Event::Stopped(id, _) => self.handle_stopped(id),
+                quic::Event::MoreStreams => self.has_room = true,
+                quic::Event::Lost(loss) => self.handle_loss(loss),
+            }
+        }
+    }
+
+    /// The peer wants no more of a stream.
+    fn handle_stopped(&mut self, id: StreamId) {
+        if [self.own.control, self.own.decoder].contains(&Some(id)) {
+            let reason = "a server that stops a stream which the connection needs";
+            self.fail(Violation::of_connection(ErrorCode::H3_CLOSED_CRITICAL_STREAM, reason));
+        } else if let Some(call) = self.calls.get_mut(id.index()).filter(|call| call.id == id) {
+            // Its reply may come all the same (RFC 9114, section 4.1).
+            call.upload = Upload::Done;
+            self.quic.reset(id, ErrorCode::H3_NO_ERROR.0);
+        }
+    }
+
+    fn handle_loss(&mut self, loss: Loss) {
+        let was_closed = self.phase == Phase::Closed;
+        self.phase = Phase::Closed;
+        self.reading = None;
+        self.readable.clear();
+        if was_closed {
+            return;
+        }
+        if self.quic.is_established() && self.pending_count() == 0 && !is_fault(&loss) {
+            self.announce_end();
+        } else {
+            self.failure = Some(ProtocolError::Quic(loss));
+        }
+    }
+
+    /// Returns the next event.
+    pub(super) fn next_event(&mut self) -> Result<Option<Event<'static>>, ProtocolError> {
+        loop {
+            if let Some(event) = self.pending_events.pop_front() {
+                return Ok(Some(event));
+            }
+            if let Some(error) = self.failure.take() {
+                return Err(error);
+            }
+            if self.phase == Phase::Closed {
+                return Ok(None);
+            }
+            if let Some((id, bytes)) = self.reading.take() {
+                self.use_bytes(id, bytes);
+            } else if let Some(id) = self.unblocked.pop_front() {
+                self.resume(id);
+            } else if let Some(id) = self.readable.pop_front() {
+                self.read(id);
+            } else {
+                self.pump();
+                let is_news = !self.readable.is_empty() || !self.pending_events.is_empty();
+                if !is_news && self.failure.is_none() {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Reads a stream once.
+    fn read(&mut self, id: StreamId) {
+        if let Some(call) = self.calls.get(id.index()).filter(|call| call.id == id)
+            && call.held.is_some()
+        {
+            // It is read on when the table has what its header block needs.
+            return;
+        }
+        match self.quic.read(id) {
+            Chunk::Bytes(bytes) => {
+                self.readable.push_front(id);
+                self.reading = Some((id, bytes));
+            }
+            Chunk::Pending => {}
+            Chunk::End if id.is_request() => self.handle_end(id),
+            Chunk::Reset(code) if id.is_request() => self.handle_reset(id, ErrorCode(code)),
+            Chunk::End | Chunk::Reset(_) => self.end_peer_stream(id),
+        }
+    }
+
+    fn end_peer_stream(&mut self, id: StreamId) {
+        let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return };
+        if self.peer_streams.swap_remove(place).is_critical() {
+            let reason = "a server that ends a stream which the connection needs";
+            self.fail(Violation::of_connection(ErrorCode::H3_CLOSED_CRITICAL_STREAM, reason));
+        }
+    }
+
+    /// Uses bytes of a stream, up to what leads to an event.
+    fn use_bytes(&mut self, id: StreamId, mut bytes: Bytes) {
+        let outcome = if id.is_request() {
+            self.use_reply_bytes(id, &mut bytes)
+        } else {
+            let used = self.use_peer_bytes(id, &bytes);
+            bytes.clear();
+            used
+        };
+        if let Err(violation) = outcome {
+            self.handle_violation(id, violation);
+        } else if !bytes.is_empty() && self.phase != Phase::Closed {
+            self.reading = Some((id, bytes));
+        }
+    }
+
+    fn use_reply_bytes(&mut self, id: StreamId, bytes: &mut Bytes) -> Result<(), Violation> {
+        let number = id.index();
+        let whole = bytes.clone();
+        let mut input = &whole[..];
+        while self.pending_events.is_empty()
+            && let Some(call) = self.calls.get_mut(number)
+        {
+            // Taken out, so that what it found can be handled with all else at hand.
+            let mut reader = call.reader.take().expect("it is in use only here");
+            let handled = match reader.poll(&mut input) {
+                Ok(None) => Ok(false),
+                Ok(Some(piece)) => self.handle_piece(number, piece).map(|()| true),
+                Err(violation) => Err(violation),
+            };
+            let Some(call) = self.calls.get_mut(number) else {
+                // It has ended: nobody needs the rest.
+                bytes.clear();
+                return handled.map(drop);
+            };
+            call.reader = Some(reader);
+            if !handled? {
+                break;
+            }
+            if let Some(held) = &mut call.held {
+                held.rest = whole.slice(whole.len() - input.len()..);
+                bytes.clear();
+                return Ok(());
+            }
+        }
+        let used = whole.len() - input.len();
+        bytes.advance(used);
+        Ok(())
+    }
+
+    fn handle_piece(&mut self, number: u64, piece: Piece<'_, '_>) -> Result<(), Violation> {
+        match piece {
+            Piece::Frame(Frame::Headers(headers)) => self.handle_block(number, headers.section),
+            Piece::Frame(Frame::Ignored) => self.count_idle(),
+            Piece::DataStart(data) => {
+                let Some(call) = self.calls.get_mut(number) else { return Ok(()) };
+                let Reply::Body(body) = &call.reply else {
+                    return Err(UNEXPECTED_DATA);
+                };
+                if body.expected.is_some_and(|expected| body.size.content + data.length > expected) {
+                    return Err(malformed("more content than its content-length"));
+                }
+                if data.length == 0 { self.count_idle() } else { Ok(()) }
+            }
+            Piece::Data(bytes) => {
+                self.idle_frames = 0;
+                self.content_received = true;
+                if let Some(call) = self.calls.get_mut(number)
+                    && let Reply::Body(body) = &mut call.reply
+                {
+                    body.size.content += bytes.len() as u64;
+                    if self.options.bodies {
+                        let data = bytes.to_vec().into();
+                        self.pending_events.push_back(Event::ReplyBody { call: call.call, data });
+                    }
+                }
+                Ok(())
+            }
+            Piece::Frame(
+                Frame::Settings(_) | Frame::GoAway(_) | Frame::CancelPush(_) | Frame::PushPromise(_),
+            ) => unreachable!("the reader knows which frames a request's stream has"),
+        }
+    }
+
+    /// Handles a complete header block.
+    fn handle_block(&mut self, number: u64, block: &[u8]) -> Result<(), Violation> {
+        let Some(call) = self.calls.get(number) else { return Ok(()) };
+        let section = match call.reply {
+            Reply::Head { .. } => Section::Header,
+            Reply::Body(_) => Section::Trailer,
+            Reply::Trailers(_) => {
+                let reason = "a header block after the trailers";
+                return Err(Violation::of_connection(ErrorCode::H3_FRAME_UNEXPECTED, reason));
+            }
+        };
+        let head = match self.sections.decode(call.id.number(), block, section)? {
+            Outcome::Head(head) => head,
+            Outcome::Blocked(required) => {
+                if self.blocked.len() >= self.options.limits.blocked_streams {
+                    return Err(TOO_MANY_BLOCKED);
+                }
+                self.blocked.push((number, required));
+                self.counts.blocked_sections += 1;
+                let held = Held { block: block.to_vec(), rest: Bytes::new() };
+                self.calls.get_mut(number).expect("it is there").held = Some(held);
+                return Ok(());
+            }
+        };
+        self.counts.headers_received.add(head.plain, block.len());
+        if let Some(reason) = head.malformed {
+            return Err(malformed(reason));
+        }
+        self.idle_frames = 0;
+        self.handle_head(number, head)
+    }
+
+    fn handle_head(&mut self, number: u64, head: Head) -> Result<(), Violation> {
+        let Some(call) = self.calls.get_mut(number) else { return Ok(()) };
+        match &mut call.reply {
+            Reply::Body(body) => {
+                body.size.footer += head.size;
+                let body = Body { server_timing: body.server_timing.take(), ..*body };
+                call.reply = Reply::Trailers(body);
+                Ok(())
+            }
+            Reply::Trailers(_) => Ok(()),
+            Reply::Head { .. } if head.status == 101 => Err(malformed("a status 101")),
+            Reply::Head { interim } if head.status < 200 => {
+                *interim += 1;
+                if *interim > self.options.limits.reply.interim_replies {
+                    let reason = "more interim replies than the limit";
+                    return Err(Violation::of_stream(ErrorCode::H3_EXCESSIVE_LOAD, reason));
+                }
+                Ok(())
+            }
+            Reply::Head { .. } => {
+                // The content-length of a reply without content is that of another reply (RFC 9110, section 8.6).
+                let has_content = !call.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
+                let expected = if has_content { head.content_length } else { Some(0) };
+                let size = ReplySize { header: head.size, ..ReplySize::default() };
+                let server_timing = self.sections.block_server_timing();
+                call.reply = Reply::Body(Body { size, expected, server_timing });
+                let call = call.call;
+                self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
+                if let Some(head) = self.sections.take_text() {
+                    self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Header blocks that waited for the table may be decoded now.
+    pub(super) fn unblock(&mut self) {
+        let count = self.sections.decoder().insert_count();
+        let mut place = 0;
+        while let Some(&(number, required)) = self.blocked.get(place) {
+            if required > count {
+                place += 1;
+                continue;
+            }
+            self.blocked.remove(place);
+            if let Some(call) = self.calls.get(number) {
+                self.unblocked.push_back(call.id);
+            }
+        }
+    }
+
+    /// Decodes the header block of a call that waited, and goes on with what followed it.
+    fn resume(&mut self, id: StreamId) {
+        let Some(call) = self.calls.get_mut(id.index()) else { return };
+        let Some(Held { block, rest }) = call.held.take() else { return };
+        // Its stream may have more, or its end.
+        self.readable.push_front(id);
+        match self.handle_block(id.index(), &block) {
+            Ok(()) if !rest.is_empty() => self.reading = Some((id, rest)),
+            Ok(()) => {}
+            Err(violation) => self.handle_violation(id, violation),
+        }
+    }
+
+    /// The peer has sent all of a reply.
+    fn handle_end(&mut self, id: StreamId) {
+        let Some(call) = self.calls.get(id.index()) else { return };
+        if !call.reader.as_ref().is_some_and(Reader::is_between_frames) {
+            let reason = "a stream that ends within a frame";
+            self.fail(Violation::of_connection(ErrorCode::H3_FRAME_ERROR, reason));
+            return;
+        }
+        let (Reply::Body(body) | Reply::Trailers(body)) = &call.reply else {
+            self.handle_violation(id, malformed("a reply that ends before its header"));
+            return;
+        };
+        if body.expected.is_some_and(|expected| body.size.content != expected) {
+            let reason = "content that does not match its content-length";
+            self.handle_violation(id, malformed(reason));
+            return;
+        }
+        let Some(call) = self.remove(id.index()) else { return };
+        (self.resets_in_a_row, self.idle_frames) = (0, 0);
+        if !matches!(call.upload, Upload::Done) {
+            // Nobody needs the rest of the request.
+            self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
+        }
+        let (Reply::Body(body) | Reply::Trailers(body)) = call.reply else { return };
+        self.sections.handle_end(body.server_timing);
+        let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
+        self.end_announced |= reuse == Reuse::Close;
+        self.pending_events.push_back(Event::ReplyDone { call: call.call, size: body.size, reuse });
+    }
+
+    /// The peer gives up a reply.
+    fn handle_reset(&mut self, id: StreamId, code: ErrorCode) {
+        let Some(call) = self.remove(id.index()) else { return };
+        if !matches!(call.upload, Upload::Done) {
+            self.quic.reset(id, ErrorCode::H3_REQUEST_CANCELLED.0);
+        }
+        self.sections.decoder().cancel(id.number());
+        count_code(&mut self.counts.resets_received, code);
+        if code == ErrorCode::H3_REQUEST_REJECTED {
+            self.announce_unprocessed(&call);
+        } else {
+            self.pending_events.push_back(Event::CallFailed { call: call.call });
+        }
+        self.announce_end();
+        self.count_reset();
+    }
+
+    /// Returns the calls that the peer says it has not processed: those from this number on, and those that wait.
+    pub(super) fn return_from(&mut self, number: u64) {
+        let beyond: Vec<u64> = self.calls.iter().map(|(its, _)| its).filter(|&its| its >= number).collect();
+        for number in beyond {
+            if let Some(call) = self.remove(number) {
+                self.quic.stop(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
+                if !matches!(call.upload, Upload::Done) {
+                    self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
+                }
+                self.announce_unprocessed(&call);
+            }
+        }
+        while let Some(waiting) = self.waiting.pop_front() {
+            let call = waiting.call;
+            if let Some(since) = waiting.since {
+                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+            }
+            self.pending_events.push_back(Event::CallReturned { call });
+        }
+    }
+
+    /// Reports a call that the peer says it has not processed, unless its reply has begun.
+    fn announce_unprocessed(&mut self, call: &Call) {
+        let id = call.call;
+        if matches!(call.reply, Reply::Head { .. }) {
+            self.counts.unprocessed += 1;
+            self.pending_events.push_back(Event::CallReturned { call: id });
+        } else {
+            self.pending_events.push_back(Event::CallFailed { call: id });
+        }
+    }
+
+    /// Counts a frame that brings no call further.
+    pub(super) fn count_idle(&mut self) -> Result<(), Violation> {
+        self.idle_frames += 1;
+        if self.idle_frames > self.options.limits.idle_frames {
+            return Err(Violation::of_connection(
+                ErrorCode::H3_EXCESSIVE_LOAD,
+                "too many frames in a row that bring no reply further",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Counts a stream that was reset by either side.
+    fn count_reset(&mut self) {
+        self.idle_frames = 0;
+        self.resets_in_a_row += 1;
+        if self.resets_in_a_row > self.options.limits.resets {
+            let reason = "too many streams reset in a row";
+            self.fail(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, reason));
+        }
+    }
+
+    /// Handles a violation that ends a stream or the connection.
+    fn handle_violation(&mut self, id: StreamId, violation: Violation) {
+        if violation.scope == Scope::Connection || !id.is_request() {
+            self.fail(violation);
+            return;
+        }
+        if let Some(call) = self.remove(id.index()) {
+            self.abandon(&call, violation.code, violation.reason);
+            self.pending_events.push_back(Event::CallFailed { call: call.call });
+            self.announce_end();
+            self.count_reset();
+        }
+    }
+
+    /// Fails the connection: tells the peer why, and the owner after the pending events.
+    pub(super) fn fail(&mut self, violation: Violation) {
+        let Violation { code, reason, .. } = violation;
+        self.quic.close(self.now, code.0);
+        self.phase = Phase::Closed;
+        self.failure = Some(ProtocolError::Http3(ConnectionError { code, reason }));
+    }
+}
+
+const UNEXPECTED_DATA: Violation = Violation::of_connection(
+    ErrorCode::H3_FRAME_UNEXPECTED,
+    "content that is not between header and trailers",
+);
+
+/// A reply that is malformed fails its stream.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9114#section-4.1.2>
+const fn malformed(reason: &'static str) -> Violation {
+    Violation::of_stream(ErrorCode::H3_MESSAGE_ERROR, reason)
+}
+
+/// Returns whether a peer that ends an idle connection in this way says that something is wrong.
+fn is_fault(loss: &Loss) -> bool {
+    match loss {
+        Loss::Closed(code, _) => ErrorCode(*code) != ErrorCode::H3_NO_ERROR,
+        Loss::Failed(_) | Loss::NoVersion => true,
+        Loss::TimedOut | Loss::Reset | Loss::ByUs => false,
+    }
+}

@@ -1,0 +1,201 @@
+//! From calls to frames.
+
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+
+use super::connection::{Call, Connection, Encoded, Phase, Reply, Upload, Waiting};
+use super::frame::{Data, Headers, Settings};
+use super::qpack::{begin_section, encode_field};
+use super::uni::StreamType;
+use crate::quic::{StreamId, Written};
+use crate::request::{Request, Scheme};
+use crate::{Awaited, Sent, Stall};
+
+impl Connection {
+    /// Hands QUIC all that it takes, up to the first request that `may` not be sent.
+    pub(super) fn fill(&mut self, may: impl Fn(&Request) -> bool) {
+        if !self.quic.is_open() || self.phase == Phase::Closed {
+            return;
+        }
+        self.send_own();
+        let is_early = !self.quic.is_established();
+        while let Some(waiting) = self.waiting.front()
+            && self.phase == Phase::Open
+        {
+            if !may(&waiting.request) || is_early && !waiting.request.is_safe() {
+                break;
+            }
+            let Some(id) = self.quic.open_request() else {
+                self.has_room = false;
+                self.note_stalled();
+                break;
+            };
+            if let Some(Waiting { call, request, since }) = self.waiting.pop_front() {
+                if let Some(since) = since {
+                    self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+                }
+                self.open_call(id, call, request);
+            }
+        }
+        for _ in 0..self.uploads.len() {
+            if let Some(number) = self.uploads.pop_front() {
+                self.upload(number);
+            }
+        }
+    }
+
+    /// The peer allows no more streams: notes since when calls wait for one.
+    fn note_stalled(&mut self) {
+        // The others have been noted before.
+        for waiting in self.waiting.iter_mut().rev() {
+            if waiting.since.is_some() {
+                break;
+            }
+            waiting.since = Some(self.now);
+        }
+    }
+
+    fn open_call(&mut self, id: StreamId, call: crate::CallId, request: Request) {
+        debug_assert_eq!(self.calls.next(), id.index(), "calls have all streams that we open for both ends");
+        let number = id.index();
+        let frames = self.encode(&request);
+        let reader = self.reader();
+        self.calls.push(Call {
+            call,
+            request,
+            id,
+            upload: Upload::Going { frames, body: 0 },
+            reader: Some(reader),
+            reply: Reply::Head { interim: 0 },
+            held: None,
+            blocked_since: None,
+            window_wait: Duration::ZERO,
+        });
+        let open = self.calls.len() as u64;
+        self.counts.streams += 1;
+        self.counts.concurrent_sum += open;
+        self.counts.concurrent_max = self.counts.concurrent_max.max(open);
+        self.sent.push_back(Sent::Started(call));
+        self.upload(number);
+    }
+
+    /// Returns the frames of a request up to its body.
+    fn encode(&mut self, request: &Request) -> Bytes {
+        if let Some(encoded) = &self.encoded
+            && encoded.request.is_same(request)
+        {
+            self.counts.headers_sent.add(encoded.plain, encoded.size);
+            return encoded.frames.clone();
+        }
+        let (mut section, mut plain) = (Vec::new(), 0);
+        begin_section(&mut section);
+        request.binary_fields(Scheme::Https, |name, value| {
+            plain += (name.len() + value.len()) as u64;
+            encode_field(name, value, &mut section);
+        });
+        let mut frames = Vec::with_capacity(section.len() + 16);
+        Headers { section: &section }.write(&mut frames);
+        if !request.body().is_empty() {
+            Data { length: request.body().len() as u64 }.write(&mut frames);
+        }
+        let (frames, size) = (Bytes::from(frames), section.len());
+        self.counts.headers_sent.add(plain, size);
+        self.encoded = Some(Encoded { request: request.clone(), frames: frames.clone(), plain, size });
+        frames
+    }
+
+    /// Sends more of a request, as far as the windows allow.
+    fn upload(&mut self, number: u64) {
+        let Some(call) = self.calls.get_mut(number) else { return };
+        let Upload::Going { frames, body } = &mut call.upload else { return };
+        loop {
+            let rest = &call.request.body()[*body..];
+            let written = if !frames.is_empty() {
+                self.quic.write_shared(call.id, frames)
+            } else if !rest.is_empty() {
+                self.quic.write(call.id, rest)
+            } else {
+                self.quic.finish(call.id);
+                self.sent.push_back(Sent::Finished(call.call));
+                call.upload = Upload::Done;
+                return;
+            };
+            match written {
+                Written::Stopped => {
+                    // The reply may come all the same (RFC 9114, section 4.1).
+                    call.upload = Upload::Done;
+                    return;
+                }
+                Written::Bytes(0) => {
+                    call.blocked_since.get_or_insert(self.now);
+                    return;
+                }
+                Written::Bytes(count) => {
+                    if let Some(since) = call.blocked_since.take() {
+                        call.window_wait += self.now - since;
+                    }
+                    if frames.is_empty() {
+                        *body += count;
+                    } else {
+                        frames.advance(count);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens the streams that we alone send on, and sends what they take.
+    fn send_own(&mut self) {
+        let own = &mut self.own;
+        if own.control.is_none()
+            && let Some(id) = self.quic.open_own()
+        {
+            own.control = Some(id);
+            StreamType::Control.write(&mut own.control_bytes);
+            Settings::write(&self.options.parameters(), &mut own.control_bytes);
+        }
+        let decoder = self.sections.decoder();
+        if decoder.has_instructions() {
+            if own.decoder.is_none()
+                && let Some(id) = self.quic.open_own()
+            {
+                own.decoder = Some(id);
+                StreamType::Decoder.write(&mut own.decoder_bytes);
+            }
+            if own.decoder.is_some() {
+                decoder.take_instructions(&mut own.decoder_bytes);
+            }
+        }
+        for (id, bytes) in [(own.control, &mut own.control_bytes), (own.decoder, &mut own.decoder_bytes)] {
+            if let Some(id) = id
+                && !bytes.is_empty()
+                && let Written::Bytes(count) = self.quic.write(id, bytes)
+            {
+                bytes.drain(..count);
+            }
+        }
+    }
+
+    /// Returns whether there is something to send, or may be.
+    pub(super) fn wants_write(&self) -> bool {
+        let can_open = !self.waiting.is_empty() && self.has_room && self.phase == Phase::Open;
+        self.quic.is_due() || self.quic.is_open() && (can_open || !self.uploads.is_empty())
+    }
+
+    /// The server refused early data: its streams do not exist, and all requests are to be sent again.
+    pub(super) fn restart(&mut self) {
+        let calls = std::mem::replace(&mut self.calls, crate::numbered::Numbered::new());
+        let open = calls.iter().map(|(_, call)| Waiting {
+            call: call.call,
+            request: call.request.clone(),
+            since: None,
+        });
+        let waiting: Vec<Waiting> = open.collect();
+        waiting.into_iter().rev().for_each(|waiting| self.waiting.push_front(waiting));
+        self.has_room = true;
+        self.uploads.clear();
+        self.sent.clear();
+        self.own = super::connection::OwnStreams::default();
+    }
+}
