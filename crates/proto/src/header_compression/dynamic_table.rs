@@ -45,15 +45,20 @@ impl DynamicTable {
         Self { entries: VecDeque::new(), bytes: Vec::new(), size: 0, size_max, changes: 0 }
     }
 
-    /// Returns the number of fields.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Returns a field by its age: 0 is the newest.
     pub(crate) fn get(&self, age: usize) -> Option<Field<'_>> {
-        let entry = self.entries.get(self.entries.len().checked_sub(age)?.checked_sub(1)?)?;
-        Some(self.bytes[entry.start..entry.end()].split_at(entry.name_size))
+        // Beyond the oldest, this wraps to a place that there is not.
+        let place = self.entries.len().wrapping_sub(age).wrapping_sub(1);
+        self.entries.get(place).map(|&entry| self.field(entry))
+    }
+
+    /// Returns the fields, the newest first.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        self.entries.iter().rev().map(|&entry| self.field(entry))
+    }
+
+    fn field(&self, entry: Entry) -> Field<'_> {
+        self.bytes[entry.start..entry.end()].split_at(entry.name_size)
     }
 
     /// Adds a field. Fields without room are evicted; a field larger than the table empties it.
@@ -146,8 +151,10 @@ mod tests {
                     let expected = model.get(index).map(|(name, value)| (&name[..], &value[..]));
                     prop_assert_eq!(table.get(index), expected);
                 }
-                prop_assert_eq!(table.len(), model.len());
+                let fields: Vec<_> = model.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+                prop_assert_eq!(table.fields().collect::<Vec<_>>(), fields);
                 prop_assert_eq!(table.get(usize::MAX), None);
+                prop_assert_eq!(table.get(usize::MAX - 1), None);
                 prop_assert!(table.bytes.len() <= 2 * size_max.max(400));
             }
         }

@@ -102,9 +102,7 @@ impl Table {
     /// Returns the least index of this field, or else of a field with its name.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<Found> {
         let mut of_name = None;
-        let fields =
-            (1..=STATIC.len() + self.dynamic.len()).filter_map(|index| Some((index, self.get(index)?)));
-        for (index, (its_name, its_value)) in fields {
+        for ((its_name, its_value), index) in STATIC.iter().copied().chain(self.dynamic.fields()).zip(1..) {
             if its_name == name {
                 if its_value == value {
                     return Some(Found::Field(index));
