@@ -262,20 +262,29 @@ const FAULTS: &[Opt<ServeArgs>] = &[
         "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
          comes), garbage (bytes that are not HTTP).",
         "A broken reply: truncate (half of the body, then a close), reset-body (half of the body, then a \
-         reset), bad-length (an invalid Content-Length), bad-chunk (an invalid chunk size).",
+         reset), bad-length (an invalid Content-Length), bad-chunk (an invalid chunk size), bad-header (a \
+         header line that is none).",
         "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
          connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
-         interim (100 and 103 come first).",
+         interim (100 and 103 come first), stop-sending (it does not wait for the request's body, and \
+         the connection is closed).",
         "Over HTTP/2, reset, reset-body, close and garbage end the connection for all its streams; the \
          others leave it usable. Truncate ends the stream before its content-length is met (where there \
          is no body, with INTERNAL_ERROR behind the header); bad-chunk ends it halfway with \
          INTERNAL_ERROR; no-length leaves out the content-length; surplus sends a DATA frame on the \
-         stream that has ended.",
+         stream that has ended; bad-header sends a header block that cannot be decompressed; stop-sending \
+         resets the stream behind the reply (NO_ERROR).",
         "For HTTP/2: reset-stream (RST_STREAM with INTERNAL_ERROR instead of a reply), refuse-stream \
          (with REFUSED_STREAM), goaway (a GOAWAY goes before the reply, and the connection is closed when \
          all is answered), goaway-error (a GOAWAY with ENHANCE_YOUR_CALM instead of a reply, and a close \
          at once). Over HTTP/1, reset-stream is as reset, refuse-stream and goaway-error are as close, \
          and goaway is a reply that says `Connection: close`.",
+        "For both HTTP/2 and HTTP/3: bad-frame (a frame that has no place there; over HTTP/1, as garbage), \
+         silence (nothing is sent on the connection any more; over HTTP/1, as stall).",
+        "Over HTTP/3, a fault is as over HTTP/2, with RESET_STREAM and the codes of HTTP/3, but for these: \
+         reset and reset-body close the connection with H3_INTERNAL_ERROR, close with H3_NO_ERROR, \
+         goaway-error with H3_EXCESSIVE_LOAD; garbage ends the stream alone; surplus sends the bytes on a \
+         stream of an unknown type; stop-sending sends STOP_SENDING (H3_NO_ERROR) and then the reply.",
     ])
     .apply(|args, value| {
         args.faults.push(read("--fault", value, str::parse)?);
