@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode};
+use hyper::{Response, StatusCode, Version};
 
 use crate::bucket::QueueFull;
 use crate::config::Framing;
@@ -46,6 +46,9 @@ pub(crate) async fn prepare<E>(
                 answer = Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting\n");
             }
         }
+    }
+    if let Some(elsewhere) = shared.alt_svc.as_ref().filter(|_| request.version != Version::HTTP_3) {
+        answer.fields.push((header::ALT_SVC, elsewhere.clone()));
     }
     if !answer.delay.is_zero() {
         shared.timer.sleep_until(Instant::now() + answer.delay).await;
