@@ -3,6 +3,7 @@
 //! The server itself is the `origin` crate; here are its options, its signals and its messages.
 
 mod http2;
+mod http3;
 mod tls;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ use httperf_origin::{parse_duration, parse_rate, parse_size};
 use httperf_plan::Endpoint;
 
 use self::http2::Http2Args;
+use self::http3::Http3Args;
 use self::tls::TlsArgs;
 
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
@@ -86,6 +88,7 @@ pub struct ServeArgs {
     faults: Vec<FaultShare>,
     tls: TlsArgs,
     http2: Http2Args,
+    http3: Http3Args,
 }
 
 impl Default for ServeArgs {
@@ -99,6 +102,7 @@ impl Default for ServeArgs {
             faults: Vec::new(),
             tls: TlsArgs::default(),
             http2: Http2Args::default(),
+            http3: Http3Args::default(),
         }
     }
 }
@@ -116,7 +120,9 @@ impl ServeArgs {
         let certificate_file = self.tls.certificate_file.take();
         let tls = self.tls.config(&self.config.listen)?;
         let http2 = self.http2.config()?;
-        Ok(ServeSettings { config: Config { faults, capacity, tls, http2, ..self.config }, certificate_file })
+        let http3 = self.http3.config(&self.config.listen, tls.as_ref())?;
+        let config = Config { faults, capacity, tls, http2, http3, ..self.config };
+        Ok(ServeSettings { config, certificate_file })
     }
 }
 
@@ -131,6 +137,7 @@ pub const COMMAND: Command<ServeArgs> = Command {
         Group { title: "Connections", options: CONNECTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
+        Group { title: "HTTP/3", options: http3::OPTIONS },
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
@@ -162,7 +169,7 @@ const REPLIES: &[Opt<ServeArgs>] = &[
             Ok(())
         }),
     Opt::flag("chunked", "sends bodies in chunks instead of stating their size")
-        .details(&["Over HTTP/2, which has no chunks, bodies come without a content-length."])
+        .details(&["Over HTTP/2 and HTTP/3, which have no chunks, bodies come without a content-length."])
         .apply(|args, _| {
             args.config.framing = Framing::Chunked;
             Ok(())
@@ -170,8 +177,8 @@ const REPLIES: &[Opt<ServeArgs>] = &[
     Opt::flag("trailers", "sends bodies in chunks, followed by a Server-Checksum trailer")
         .details(&[
             "The trailer holds the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent whether or \
-             not the client said that it takes trailers. Over HTTP/2 it follows a body without a \
-             content-length.",
+             not the client said that it takes trailers. Over HTTP/2 and HTTP/3 it follows a body without \
+             a content-length.",
         ])
         .apply(|args, _| {
             args.config.framing = Framing::Trailers;
@@ -225,16 +232,20 @@ const CONNECTIONS: &[Opt<ServeArgs>] = &[
     Opt::with_value("close-after", "N", "closes a connection with its Nth reply, and announces it")
         .details(&["Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, \
              a GOAWAY goes before it, and requests that were on their way are answered before the \
-             connection is closed."])
+             connection is closed. Over HTTP/3, the GOAWAY goes before it too, and requests behind the one \
+             that it names are rejected (H3_REQUEST_REJECTED)."])
         .apply(|args, value| close_after(args, "--close-after", true, value)),
     Opt::with_value("close-silently", "N", "closes a connection after its Nth reply without announcing it")
         .details(&[
-            "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth \
-             reply is the Nth that is made; others that are under way are cut off.",
+            "A client that has sent its next request already gets no answer to it. Over HTTP/2 and HTTP/3 \
+             the Nth reply is the Nth that is made; others that are under way are cut off.",
         ])
         .apply(|args, value| close_after(args, "--close-silently", false, value)),
     Opt::with_value("max-connections", "N", "holds at most N connections and resets further ones")
-        .details(&["Default: as many as the system's limit on open files allows."])
+        .details(&[
+            "Default: as many as the system's limit on open files allows. Over HTTP/3 further ones are \
+             refused (CONNECTION_REFUSED).",
+        ])
         .apply(|args, value| {
             let most = number("--max-connections", "a number of connections", value)?;
             args.config.limits.connections = Some(most);
