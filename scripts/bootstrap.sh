@@ -69,6 +69,7 @@ look_for_test_tools() {
     have curl || missing+=(curl)
     have wrk || missing+=(wrk)
     have h2load || missing+=(nghttp2-client)
+    have gtlsclient || missing+=(ngtcp2-client)
     have nghttpd || missing+=(nghttp2-server)
     have nghttpx || missing+=(nghttp2-proxy)
     have h2o || missing+=(h2o)

@@ -14,6 +14,7 @@ use crate::bucket::ServerCapacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
 use crate::http2::settings::Http2;
+use crate::http3::settings::Http3;
 use crate::limits::Limits;
 use crate::text::Malformed;
 use crate::tls::settings::Tls;
@@ -28,6 +29,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// The settings of HTTP/2, for clients that want it; `None` turns it off.
     pub http2: Option<Http2>,
+    /// The settings of HTTP/3, which is then spoken on the UDP port of the same number. It needs TLS and a TCP address.
+    pub http3: Option<Http3>,
     /// Bytes in a reply's body.
     pub size: u64,
     /// The time that a reply takes.
@@ -59,6 +62,7 @@ impl Default for Config {
             listen: Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
             tls: None,
             http2: Some(Http2::default()),
+            http3: None,
             size: 1024,
             delay: Delay::default(),
             status: StatusMix::default(),
@@ -79,7 +83,7 @@ impl Default for Config {
 pub enum Framing {
     /// `Content-Length`.
     Length,
-    /// Chunks; over HTTP/2, the end of the stream alone.
+    /// Chunks; over HTTP/2 and HTTP/3, the end of the stream alone.
     Chunked,
     /// The same, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent
     /// whether or not the client announced that it takes trailers.
@@ -92,7 +96,7 @@ pub struct CloseAfter {
     /// Replies on a connection; 0 behaves as 1.
     pub replies: u64,
     /// True if the last reply announces the end with `Connection: close`. Over HTTP/2, a GOAWAY precedes it, and requests
-    /// that were on their way are answered too.
+    /// that were on their way are answered too; over HTTP/3, a GOAWAY too, and those behind it are rejected.
     pub announced: bool,
 }
 

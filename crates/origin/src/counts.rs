@@ -26,17 +26,27 @@ pub struct Counts {
     pub connections_http2: u64,
     /// Connections upgraded to HTTP/2 by `Upgrade: h2c`; included in those of HTTP/2.
     pub http2_upgrades: u64,
-    /// RST_STREAM frames received.
+    /// Connections that spoke HTTP/3.
+    pub connections_http3: u64,
+    /// RST_STREAM and RESET_STREAM frames received; over HTTP/3, with retransmissions.
     pub streams_reset_by_client: u64,
-    /// RST_STREAM frames sent.
+    /// The same, sent.
     pub streams_reset: u64,
-    /// GOAWAY frames received.
+    /// STOP_SENDING frames received, with retransmissions.
+    pub stops_received: u64,
+    /// STOP_SENDING frames sent, with retransmissions.
+    pub stops_sent: u64,
+    /// Retry packets sent.
+    pub retries: u64,
+    /// Datagrams lost on purpose.
+    pub datagrams_lost: u64,
+    /// GOAWAY frames received over HTTP/2.
     pub goaways_received: u64,
-    /// GOAWAY frames sent. An orderly close takes two.
+    /// GOAWAY frames sent. An orderly close takes two over HTTP/2, one over HTTP/3.
     pub goaways_sent: u64,
     /// Requests whose header was read.
     pub requests: u64,
-    /// Requests that were not HTTP, including connections of HTTP/2 that were ended for an error.
+    /// Requests that were not HTTP, including connections of HTTP/2 and HTTP/3 that were ended for an error.
     pub requests_malformed: u64,
     /// Complete replies by class of status: index 0 is 2xx. Those that a client did not stay for are included.
     pub replies: [u64; 4],
@@ -95,7 +105,7 @@ impl fmt::Display for Counts {
             ("replies".to_owned(), self.replies_total()),
             ("bytes sent".to_owned(), self.bytes_sent),
         ];
-        let spoke_http2 = self.connections_http2 > 0;
+        let has_others = self.connections_http2 + self.connections_http3 > 0;
         let mut seldom: Vec<(String, u64)> = self
             .replies
             .iter()
@@ -103,11 +113,16 @@ impl fmt::Display for Counts {
             .map(|(&count, class)| (format!("replies {class}xx"), count))
             .chain([
                 ("replies 503, queue full".to_owned(), self.replies_queue_full),
-                ("connections HTTP/1".to_owned(), if spoke_http2 { self.connections_http1 } else { 0 }),
+                ("connections HTTP/1".to_owned(), if has_others { self.connections_http1 } else { 0 }),
                 ("connections HTTP/2".to_owned(), self.connections_http2),
+                ("connections HTTP/3".to_owned(), self.connections_http3),
                 ("upgrades to HTTP/2".to_owned(), self.http2_upgrades),
                 ("streams reset by the client".to_owned(), self.streams_reset_by_client),
                 ("streams reset".to_owned(), self.streams_reset),
+                ("STOP_SENDING frames received".to_owned(), self.stops_received),
+                ("STOP_SENDING frames sent".to_owned(), self.stops_sent),
+                ("Retry packets sent".to_owned(), self.retries),
+                ("datagrams lost on purpose".to_owned(), self.datagrams_lost),
                 ("GOAWAY frames received".to_owned(), self.goaways_received),
                 ("GOAWAY frames sent".to_owned(), self.goaways_sent),
                 ("requests malformed".to_owned(), self.requests_malformed),

@@ -9,14 +9,16 @@ use crate::text::Malformed;
 
 /// A fault of a reply. Where the protocols differ, HTTP/1 comes first.
 ///
-/// Over HTTP/2, a fault that ends the connection ends all its streams; the other faults leave it usable.
+/// Over HTTP/2 and HTTP/3, a fault that ends the connection ends all its streams; the other faults leave it usable. Error
+/// codes of HTTP/3 begin with `H3_`; what is said of HTTP/2 with another code holds for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// `reset`: the connection is reset instead of answered.
+    /// `reset`: the connection is reset instead of answered; over HTTP/3, closed with H3_INTERNAL_ERROR.
     Reset,
-    /// `reset-body`: the connection is reset halfway through the reply.
+    /// `reset-body`: the connection is reset halfway through the reply; over HTTP/3, closed with H3_INTERNAL_ERROR.
     ResetBody,
-    /// `close`: the connection is closed instead of answered; over HTTP/2, without a GOAWAY.
+    /// `close`: the connection is closed instead of answered; over HTTP/2, without a GOAWAY; over HTTP/3, so too, with
+    /// H3_NO_ERROR.
     Close,
     /// `stall`: no answer ever comes; the connection stays open until the client leaves. Over HTTP/2, other streams are
     /// answered.
@@ -24,7 +26,7 @@ pub enum Fault {
     /// `truncate`: half of the announced body, then the connection is closed; over HTTP/2, the stream ends as if
     /// that were all. Without a body, half of the header; over HTTP/2, the header and an RST_STREAM (INTERNAL_ERROR).
     Truncate,
-    /// `garbage`: bytes that are not HTTP, then the connection is closed.
+    /// `garbage`: bytes that are not HTTP, then the connection is closed. Over HTTP/3, the stream ends instead.
     Garbage,
     /// `trickle`: a correct reply, its body one byte at a time.
     Trickle,
@@ -39,25 +41,39 @@ pub enum Fault {
     /// `huge-header`: a correct reply behind a header of a megabyte.
     HugeHeader,
     /// `surplus`: a correct reply, followed by bytes that belong to none. Over HTTP/2, they come in a DATA frame of the
-    /// stream that has ended.
+    /// stream that has ended; over HTTP/3, on a unidirectional stream of unknown type.
     Surplus,
     /// `interim`: a correct reply behind a `100` and a `103`.
     Interim,
     /// `reset-stream`: an RST_STREAM (INTERNAL_ERROR) instead of an answer. Over HTTP/1, as [`Fault::Reset`].
     ResetStream,
-    /// `refuse-stream`: an RST_STREAM (REFUSED_STREAM) instead of an answer. Over HTTP/1, as [`Fault::Close`].
+    /// `refuse-stream`: an RST_STREAM (REFUSED_STREAM) instead of an answer; over HTTP/3, a RESET_STREAM
+    /// (H3_REQUEST_REJECTED). Over HTTP/1, as [`Fault::Close`].
     RefuseStream,
     /// `goaway`: a GOAWAY and a correct reply; streams that are open are answered, then the connection is closed. Over
-    /// HTTP/1, a correct reply with `Connection: close`.
+    /// HTTP/1, a correct reply with `Connection: close`. Over HTTP/3, requests behind the one that the GOAWAY names are
+    /// rejected (H3_REQUEST_REJECTED).
     Goaway,
     /// `goaway-error`: a GOAWAY (ENHANCE_YOUR_CALM) instead of an answer, then the connection is closed. Over HTTP/1,
-    /// as [`Fault::Close`].
+    /// as [`Fault::Close`]; over HTTP/3, whose GOAWAY has no code, the connection is closed with H3_EXCESSIVE_LOAD.
     GoawayError,
+    /// `stop-sending`: a correct reply that does not wait for the request's body, then the connection is closed. Over
+    /// HTTP/2, the stream is reset (NO_ERROR) behind the reply; over HTTP/3, STOP_SENDING (H3_NO_ERROR) comes before it.
+    StopSending,
+    /// `bad-header`: a header with a line that is none, then the connection is closed. Over HTTP/2 and HTTP/3, a header
+    /// block that cannot be decompressed instead of an answer.
+    BadHeader,
+    /// `bad-frame`: as [`Fault::Garbage`]; over HTTP/2, HEADERS on stream 0 instead of an answer; over HTTP/3, SETTINGS on
+    /// the stream of the request.
+    BadFrame,
+    /// `silence`: as [`Fault::Stall`]; over HTTP/2 and HTTP/3, for all streams of the connection, on which nothing at all is
+    /// sent any more.
+    Silence,
 }
 
 impl Fault {
     /// All faults; the index of a fault is its place here.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Reset,
         Self::ResetBody,
         Self::Close,
@@ -75,6 +91,10 @@ impl Fault {
         Self::RefuseStream,
         Self::Goaway,
         Self::GoawayError,
+        Self::StopSending,
+        Self::BadHeader,
+        Self::BadFrame,
+        Self::Silence,
     ];
 
     /// The name in options, paths and counts.
@@ -98,6 +118,10 @@ impl Fault {
             Self::RefuseStream => "refuse-stream",
             Self::Goaway => "goaway",
             Self::GoawayError => "goaway-error",
+            Self::StopSending => "stop-sending",
+            Self::BadHeader => "bad-header",
+            Self::BadFrame => "bad-frame",
+            Self::Silence => "silence",
         }
     }
 
@@ -110,7 +134,8 @@ impl Fault {
             | Self::HugeHeader
             | Self::Surplus
             | Self::Interim
-            | Self::Goaway => true,
+            | Self::Goaway
+            | Self::StopSending => true,
             Self::Reset
             | Self::ResetBody
             | Self::Close
@@ -121,7 +146,10 @@ impl Fault {
             | Self::BadChunk
             | Self::ResetStream
             | Self::RefuseStream
-            | Self::GoawayError => false,
+            | Self::GoawayError
+            | Self::BadHeader
+            | Self::BadFrame
+            | Self::Silence => false,
         }
     }
 
@@ -133,6 +161,13 @@ impl Fault {
 /// The bytes of [`Fault::Garbage`]: the header of a TLS record and bytes that occur in no text, so that no reader takes
 /// them for HTTP.
 pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
+
+/// The line of [`Fault::BadHeader`] over HTTP/1, which has no name.
+pub(crate) const BAD_LINE: &[u8] = b"this line is no field\r\n";
+
+/// The header block of [`Fault::BadHeader`] over HTTP/2 and HTTP/3: an entry of a table that is far too large for HPACK
+/// (RFC 7541, section 5.1) and for QPACK (RFC 9204, section 4.1.1) to have.
+pub(crate) const BAD_HEADER_BLOCK: &[u8] = &[0xff; 16];
 
 /// The bytes behind the complete reply of [`Fault::Surplus`].
 pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
@@ -155,7 +190,7 @@ impl FromStr for Fault {
         Self::ALL.into_iter().find(|fault| fault.name() == text).ok_or_else(|| {
             Malformed::new(
                 "reset, reset-body, close, stall, truncate, garbage, trickle, no-length, bad-length, \
-                 bad-chunk, huge-header, surplus, interim, reset-stream, refuse-stream, goaway or goaway-error",
+                 bad-chunk, huge-header, surplus, interim, reset-stream, refuse-stream, goaway, goaway-error, stop-sending, bad-header, bad-frame or silence",
                 text,
             )
         })

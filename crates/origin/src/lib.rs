@@ -1,17 +1,17 @@
-//! The embedded test server behind `httperf serve`: an origin for HTTP/1.1 and HTTP/2 that is as quick, as slow or
+//! The embedded test server behind `httperf serve`: an origin for HTTP/1.1, HTTP/2 and HTTP/3 that is as quick, as slow or
 //! as faulty as its [`Config`] says, and that counts what it did so that both ends of a run can be compared.
 //!
 //! One thread does everything. hyper writes well-formed replies. It rightly refuses to write malformed ones, so those
 //! are written by hand once the socket has been taken back from it (`http1/takeover.rs`). The h2 crate speaks HTTP/2
-//! (`http2`); its requests are answered by the same rules (`reply.rs`). TLS, where the [`Config`] asks for it, belongs to
-//! the socket below all that (`tls`). Nothing here knows about options or terminals, which are the program's business.
+//! (`http2`), the h3 crate HTTP/3 over quinn (`http3`); their requests are answered by the same rules (`reply.rs`). TLS,
+//! where the [`Config`] asks for it, belongs to the socket below all that (`tls`); over QUIC, rustls does it. Nothing here knows about options or terminals, which are the program's business.
 //!
 //! # Layers
 //!
 //! No two files import each other. From the bottom up: values and their text (`text`, `delay`, `fault`, `settings` of
-//! TLS and HTTP/2, `config`), counts, the state that connections share (`shared`), the state of one (`link`), sockets
-//! (`transport`, `tls`, `socket`, `wire`), replies (`content`, `route`, `reply`, `body`), the protocols (`http2`,
-//! `http1`), `connection`, `server`.
+//! TLS, HTTP/2 and HTTP/3, `config`), counts, the state that connections share (`shared`), the state of one (`link`), sockets
+//! (`transport`, `tls`, `socket`, `wire`), replies (`content`, `route`, `reply`, `body`), the protocols (`http3`,
+//! `http2`, `http1`), `connection`, `server`.
 //!
 //! # Paths
 //!
@@ -41,6 +41,7 @@ mod delay;
 mod fault;
 mod http1;
 mod http2;
+mod http3;
 mod limits;
 mod link;
 mod reply;
@@ -61,6 +62,8 @@ pub use counts::Counts;
 pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
 pub use http2::settings::Http2;
+pub use http3::settings::Http3;
+pub use http3::tls::{UnfitForHttp3, fits_http3};
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
 pub use stamps::Stamp;

@@ -87,7 +87,7 @@ impl Link {
     pub(crate) fn begin_stamp(&self, request: &Parts, received: Duration) {
         if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
             let target = match request.uri.path_and_query() {
-                Some(path) if request.version == Version::HTTP_2 => path.to_string(),
+                Some(path) if request.version >= Version::HTTP_2 => path.to_string(),
                 _ => request.uri.to_string(),
             };
             self.stamps.borrow_mut().push(Stamp { target, received, handed: received });

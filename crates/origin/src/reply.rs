@@ -2,14 +2,16 @@
 //! count both.
 
 use std::future::Future;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
-use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::{Response, StatusCode, Version};
 
 use crate::bucket::QueueFull;
-use crate::fault::Fault;
+use crate::config::Framing;
+use crate::content::Checksum;
+use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault};
 use crate::link::{Ending, Link};
 use crate::route::{self, Answer};
 use crate::shared::Shared;
@@ -17,7 +19,8 @@ use crate::shared::Shared;
 /// The value of the `Server` field.
 pub(crate) const SERVER_NAME: &str = "httperf";
 
-/// Finds the answer to a request and returns it when it is due. `body` reads the request's body.
+/// Finds the answer to a request and returns it when it is due. `body` reads the request's body, unless the answer is not
+/// to wait for it.
 pub(crate) async fn prepare<E>(
     link: &Link,
     request: &Parts,
@@ -27,7 +30,8 @@ pub(crate) async fn prepare<E>(
     shared.counts.borrow_mut().requests += 1;
     let received = link.read_at();
     let mut answer = route::answer(request, &shared.config, &mut shared.random.borrow_mut());
-    if body.await.is_err() {
+    let is_read = answer.fault != Some(Fault::StopSending);
+    if is_read && body.await.is_err() {
         shared.counts.borrow_mut().requests_malformed += 1;
         answer = Answer::text(StatusCode::BAD_REQUEST, "the body of the request could not be read\n");
     }
@@ -42,6 +46,9 @@ pub(crate) async fn prepare<E>(
                 answer = Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting\n");
             }
         }
+    }
+    if let Some(elsewhere) = shared.alt_svc.as_ref().filter(|_| request.version != Version::HTTP_3) {
+        answer.fields.push((header::ALT_SVC, elsewhere.clone()));
     }
     if !answer.delay.is_zero() {
         shared.timer.sleep_until(Instant::now() + answer.delay).await;
@@ -81,3 +88,77 @@ pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool 
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|given| given.trim().eq_ignore_ascii_case(word))
 }
+
+/// Makes the header of a reply over HTTP/2 or HTTP/3.
+pub(crate) fn framed_head(answer: &Answer, is_head: bool) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    add_fields(headers, answer);
+    let date = httpdate::fmt_http_date(SystemTime::now());
+    headers.insert(header::DATE, HeaderValue::try_from(date).expect("a date is a valid field value"));
+    match length(answer) {
+        Length::Stated => drop(headers.insert(header::CONTENT_LENGTH, answer.content.size().into())),
+        Length::Nonsense => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("plenty"));
+        }
+        Length::Open => {}
+    }
+    if has_framed_trailers(answer, is_head) {
+        headers.insert(header::TRAILER, HeaderValue::from_static("server-checksum"));
+    }
+    if answer.fault == Some(Fault::HugeHeader) {
+        let filler = HeaderValue::try_from("x".repeat(FILLER_SIZE)).expect("letters are a valid field value");
+        for index in 0..FILLER_LINES {
+            let name = HeaderName::try_from(format!("filler-{index:03}")).expect("this is a field name");
+            headers.insert(name, filler.clone());
+        }
+    }
+    response
+}
+
+/// The `content-length` of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Stated,
+    Nonsense,
+    Open,
+}
+
+/// Chooses the `content-length` of a reply over HTTP/2 or HTTP/3.
+fn length(answer: &Answer) -> Length {
+    match answer.fault {
+        Some(Fault::BadLength) => Length::Nonsense,
+        Some(Fault::NoLength | Fault::BadChunk) => Length::Open,
+        None | Some(Fault::Trickle | Fault::Goaway) if answer.framing != Framing::Length => Length::Open,
+        _ if matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Length::Open,
+        _ => Length::Stated,
+    }
+}
+
+/// Returns true if trailers follow the body of a reply over HTTP/2 or HTTP/3.
+pub(crate) fn has_framed_trailers(answer: &Answer, is_head: bool) -> bool {
+    matches!(answer.fault, None | Some(Fault::Goaway)) && answer.framing == Framing::Trailers && !is_head
+}
+
+/// Makes the header of an interim reply.
+pub(crate) fn interim(status: StatusCode) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    response
+}
+
+/// Makes the `103` of [`Fault::Interim`].
+pub(crate) fn early_hints() -> Response<()> {
+    let mut hints = interim(StatusCode::EARLY_HINTS);
+    hints.headers_mut().insert(header::LINK, HeaderValue::from_static("</style.css>; rel=preload"));
+    hints
+}
+
+/// Makes the trailers of a body with this checksum.
+pub(crate) fn trailers(checksum: &Checksum) -> HeaderMap {
+    let value = HeaderValue::try_from(checksum.to_string()).expect("digits are a valid field value");
+    HeaderMap::from_iter([(SERVER_CHECKSUM, value)])
+}
+
+const SERVER_CHECKSUM: HeaderName = HeaderName::from_static("server-checksum");

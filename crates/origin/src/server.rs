@@ -1,5 +1,6 @@
 //! The server: listening, accepting, stopping.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt as _;
@@ -19,6 +20,7 @@ use tokio::task::{LocalSet, spawn_local};
 use crate::config::Config;
 use crate::connection;
 use crate::counts::Counts;
+use crate::http3;
 use crate::shared::Shared;
 use crate::tls::context::Acceptor;
 use crate::transport::Transport;
@@ -31,6 +33,8 @@ pub struct Server {
     address: Endpoint,
     runtime: Runtime,
     listener: Listener,
+    /// The UDP port of HTTP/3.
+    http3: Option<http3::listener::Listener>,
     stop: Arc<Notify>,
 }
 
@@ -52,11 +56,10 @@ impl Server {
         let offers_http2 = config.http2.is_some();
         let acceptor = config.tls.as_ref().map(|tls| Acceptor::new(tls, offers_http2)).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (listener, address) = {
-            let _inside = runtime.enter();
-            Listener::bind(&config.listen, config.limits.backlog)?
-        };
-        Ok(Self { config, acceptor, address, runtime, listener, stop: Arc::default() })
+        let inside = runtime.enter();
+        let (listener, address, http3) = listen(&config)?;
+        drop(inside);
+        Ok(Self { config, acceptor, address, runtime, listener, http3, stop: Arc::default() })
     }
 
     /// Returns the address it listens on; for a configured port 0, with the port that the kernel picked.
@@ -90,17 +93,28 @@ impl Server {
     /// Serves until stopped, then drops all connections and returns its counts. Fails only if the system refuses a
     /// timer.
     pub fn run(self) -> io::Result<Counts> {
-        let Self { config, acceptor, address, runtime, listener, stop } = self;
+        let Self { config, acceptor, address, runtime, listener, http3, stop } = self;
         let tasks = LocalSet::new();
         let result = tasks.block_on(&runtime, async {
-            let shared = Rc::new(Shared::new(config, acceptor)?);
+            let mut shared = Shared::new(config, acceptor)?;
+            if let (Some(_), Endpoint::Tcp(address)) = (&http3, &address) {
+                shared = shared.announcing_http3(address.port());
+            }
+            let shared = Rc::new(shared);
             let timer = Rc::clone(&shared.timer);
             let accepting = accept_all(&listener, &shared);
+            let accepting_http3 = async {
+                match &http3 {
+                    Some(http3) => http3.accept_all(&shared).await,
+                    None => pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 () = stop.notified() => {}
                 result = timer.run() => result?,
                 () = accepting => {}
+                () = accepting_http3 => {}
             }
             Ok(shared)
         });
@@ -111,7 +125,11 @@ impl Server {
             // Somebody else may have removed it already.
             let _: io::Result<()> = std::fs::remove_file(path);
         }
-        result.map(|shared: Rc<Shared>| shared.counts())
+        let datagrams_lost = http3.as_ref().map_or(0, http3::listener::Listener::lost);
+        if let Some(http3) = http3 {
+            runtime.block_on(http3.finish());
+        }
+        result.map(|shared: Rc<Shared>| Counts { datagrams_lost, ..shared.counts() })
     }
 }
 
@@ -196,6 +214,39 @@ async fn accept_all(listener: &Listener, shared: &Rc<Shared>) {
 
 /// The pause after a failure to accept, in which descriptors may come free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// Listens, within a runtime, on all ports that the configuration asks for.
+fn listen(config: &Config) -> io::Result<(Listener, Endpoint, Option<http3::listener::Listener>)> {
+    let Some(http3) = &config.http3 else {
+        let (listener, address) = Listener::bind(&config.listen, config.limits.backlog)?;
+        return Ok((listener, address, None));
+    };
+    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let tls = config.tls.as_ref().ok_or_else(|| invalid("HTTP/3 needs TLS"))?;
+    http3::tls::fits_http3(tls).map_err(|unfit| invalid(&unfit.to_string()))?;
+    let mut attempts = 1;
+    loop {
+        let (listener, endpoint) = Listener::bind(&config.listen, config.limits.backlog)?;
+        let Endpoint::Tcp(address) = endpoint else {
+            return Err(invalid("HTTP/3 needs a port"));
+        };
+        match http3::listener::Listener::bind(address, tls, http3) {
+            Ok(http3) => return Ok((listener, endpoint, Some(http3))),
+            // Somebody else has the UDP port of the number that the kernel picked.
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && config.listen != endpoint
+                    && attempts < ATTEMPTS_MAX =>
+            {
+                attempts += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Attempts to find a number that is free for both TCP and UDP.
+const ATTEMPTS_MAX: u32 = 100;
 
 #[derive(Debug)]
 enum Listener {

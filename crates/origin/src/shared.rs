@@ -5,6 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
+use hyper::header::HeaderValue;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     /// Makes connections speak TLS, if configured.
     pub(crate) acceptor: Option<Acceptor>,
+    /// The value of `Alt-Svc` in replies over HTTP/1 and HTTP/2.
+    pub(crate) alt_svc: Option<HeaderValue>,
     pub(crate) counts: RefCell<Counts>,
     pub(crate) random: RefCell<Pcg64Mcg>,
     pub(crate) bucket: Option<RefCell<Bucket>>,
@@ -36,8 +39,17 @@ impl Shared {
             timer: Rc::new(Timer::new()?),
             open: Cell::new(0),
             acceptor,
+            alt_svc: None,
             config,
         })
+    }
+
+    /// Announces HTTP/3 on a port of the same address (RFC 7838).
+    #[must_use]
+    pub(crate) fn announcing_http3(mut self, port: u16) -> Self {
+        let value = HeaderValue::try_from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}"));
+        self.alt_svc = Some(value.expect("a number makes a valid field value"));
+        self
     }
 
     /// Returns the counts up to now.
@@ -62,6 +74,9 @@ impl Shared {
         Open(Rc::clone(self))
     }
 }
+
+/// The seconds for which clients may remember where HTTP/3 is spoken: a day.
+const ALT_SVC_SECONDS: u32 = 86_400;
 
 /// An open connection, for the count of them.
 #[derive(Debug)]

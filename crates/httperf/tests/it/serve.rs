@@ -95,6 +95,43 @@ fn it_says_where_it_listens_serves_and_counts() {
 }
 
 #[test]
+fn it_speaks_http_3_on_the_udp_port_of_the_same_number() {
+    let served = Served::start(&["--listen=127.0.0.1:0", "--size=5", "--http3", "--h3-retry"]);
+    let address = served.announcement.strip_prefix("listening on https://").unwrap();
+    let (_, port) = address.strip_suffix("/\n").unwrap().split_once(':').unwrap();
+    let output = Command::new("timeout")
+        .args(["20", "gtlsclient", "--exit-on-all-streams-close", "127.0.0.1", port])
+        .args([format!("https://localhost:{port}/size/5"), format!("https://localhost:{port}/status/404")])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    if matches!(output.status.code(), Some(126 | 127)) {
+        return httperf_testkit::skip::lacking("gtlsclient");
+    }
+    let (printed, well) = served.end(Signal::TERM);
+    assert!(well);
+    for (name, count) in [
+        ("connections accepted", "1"),
+        ("requests", "2"),
+        ("replies 2xx", "1"),
+        ("replies 4xx", "1"),
+        ("connections HTTP/3", "1"),
+        ("Retry packets sent", "1"),
+        ("TLS handshakes, full", "1"),
+    ] {
+        let line = printed.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or("");
+        assert_eq!(line.split_whitespace().last(), Some(count), "{name}: {printed}");
+    }
+}
+
+#[test]
+fn http_3_does_not_go_with_a_unix_domain_socket() {
+    let (status, message) = refusal(&["--http3", "--listen=unix:/nowhere"]);
+    assert!(message.contains("--http3: expected an address with a port in --listen"), "{message}");
+    assert_ne!(status, Some(0));
+}
+
+#[test]
 fn an_interrupt_ends_it_in_order_even_while_clients_wait() {
     let served = Served::start(&["--listen=127.0.0.1:0", "--fault=stall:1"]);
     let mut waiting = served.connect();

@@ -15,7 +15,7 @@ use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::content::{CHUNK_SIZE, Checksum};
-use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
+use crate::fault::{BAD_LINE, FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
 use crate::http2::upgrade::{Upgrade, upgrade};
 use crate::link::{Ending, Link};
 use crate::reply::{SERVER_NAME, lists};
@@ -98,6 +98,9 @@ impl Ticket {
             head.extend_from_slice(value.as_bytes());
             head.extend_from_slice(b"\r\n");
         }
+        if answer.fault == Some(Fault::BadHeader) {
+            head.extend_from_slice(BAD_LINE);
+        }
         if answer.fault == Some(Fault::HugeHeader) {
             for index in 0..FILLER_LINES {
                 head.extend_from_slice(format!("Filler-{index:03}: ").as_bytes());
@@ -148,7 +151,7 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             reply.wire.reset();
             return Ok(None);
         }
-        Some(Fault::Stall) => {
+        Some(Fault::Stall | Fault::Silence) => {
             let _waiting = link.prepare();
             reply.wire.discard().await;
             return Ok(None);
@@ -160,7 +163,7 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             within(linger, reply.wire.cut()).await;
             return Ok(None);
         }
-        Some(Fault::Garbage) => {
+        Some(Fault::Garbage | Fault::BadFrame) => {
             reply.send(GARBAGE).await?;
             reply.ticket.client_keeps = false;
         }
@@ -171,6 +174,10 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
         Some(Fault::BadLength) => {
             reply.whole(Mark::NotASize).await?;
             reply.ticket.client_keeps = false;
+        }
+        Some(Fault::BadHeader | Fault::StopSending) => {
+            reply.ticket.client_keeps = false;
+            reply.whole(Mark::Size).await?;
         }
         Some(Fault::BadChunk) => {
             reply.chunked_badly().await?;

@@ -23,6 +23,8 @@ pub(super) enum End {
     Reset,
     /// Bytes that are no frame, followed by a close.
     Garbage,
+    /// Nothing more is sent until the client closes.
+    Silence,
 }
 
 /// The orders of a connection's streams.

@@ -68,6 +68,10 @@ pub(crate) async fn serve(wire: Wire, link: &Rc<Link>) {
     match end {
         End::Over | End::Close => within(linger, wire.close()).await,
         End::Reset => wire.reset(),
+        End::Silence => {
+            let _waiting = link.prepare();
+            wire.discard().await;
+        }
         End::Garbage => {
             if wire.write_all(GARBAGE).await.is_ok() {
                 within(linger, wire.close()).await;

@@ -20,6 +20,9 @@ pub(super) const GOAWAY: u8 = 0x7;
 /// A flag of SETTINGS: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
 pub(super) const ACK: u8 = 0x1;
 
+/// A flag of HEADERS: <https://www.rfc-editor.org/rfc/rfc9113#section-6.2>
+pub(super) const END_HEADERS: u8 = 0x4;
+
 /// Makes the header of a frame.
 pub(super) fn frame_header(kind: u8, flags: u8, stream: u32, size: usize) -> [u8; FRAME_HEADER_SIZE] {
     let [_, a, b, c] = u32::try_from(size).unwrap_or(u32::MAX).to_be_bytes();

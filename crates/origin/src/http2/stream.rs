@@ -4,23 +4,21 @@ use std::future::{Future as _, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, ready};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Body as _;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode, header};
 
 use super::desk::{Desk, End};
-use super::frames::{DATA, frame_header};
+use super::frames::{DATA, END_HEADERS, HEADERS, frame_header};
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::content::Checksum;
-use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, SURPLUS};
+use crate::fault::{BAD_HEADER_BLOCK, Fault, SURPLUS};
 use crate::link::Ending;
-use crate::reply::{add_fields, lists, prepare};
+use crate::reply::{early_hints, framed_head, has_framed_trailers, interim, lists, prepare, trailers};
 use crate::route::Answer;
 
 /// Answers a request, or gives up when its stream is reset.
@@ -68,12 +66,6 @@ async fn discard(body: &mut RecvStream, desk: &Desk) -> Result<(), h2::Error> {
     }
 }
 
-fn interim(status: StatusCode) -> Response<()> {
-    let mut response = Response::new(());
-    *response.status_mut() = status;
-    response
-}
-
 /// A reply that is due.
 #[derive(Debug)]
 struct Reply {
@@ -100,6 +92,18 @@ impl Reply {
                 let _waiting = desk.link.prepare();
                 poll_fn(|context| respond.poll_reset(context)).await?;
             }
+            Some(Fault::Silence) => self.end_with(End::Silence).await,
+            Some(fault @ (Fault::BadHeader | Fault::BadFrame)) => {
+                desk.flushed().await;
+                let stream = match fault {
+                    Fault::BadHeader => respond.stream_id().as_u32(),
+                    // Headers belong to a stream.
+                    _ => 0,
+                };
+                let header = frame_header(HEADERS, END_HEADERS, stream, BAD_HEADER_BLOCK.len());
+                desk.write_foreign(&[&header, BAD_HEADER_BLOCK].concat());
+                poll_fn(|context| respond.poll_reset(context)).await?;
+            }
             Some(Fault::ResetStream) => respond.send_reset(Reason::INTERNAL_ERROR),
             Some(Fault::RefuseStream) => respond.send_reset(Reason::REFUSED_STREAM),
             Some(Fault::GoawayError) => {
@@ -110,10 +114,7 @@ impl Reply {
             Some(Fault::ResetBody | Fault::Truncate | Fault::BadChunk) => self.send_half(respond).await?,
             Some(Fault::Interim) => {
                 respond.send_informational(interim(StatusCode::CONTINUE))?;
-                let mut hints = interim(StatusCode::EARLY_HINTS);
-                let link = HeaderValue::from_static("</style.css>; rel=preload");
-                hints.headers_mut().insert(header::LINK, link);
-                respond.send_informational(hints)?;
+                respond.send_informational(early_hints())?;
                 self.send_whole(respond).await?;
             }
             None
@@ -123,7 +124,9 @@ impl Reply {
                 | Fault::BadLength
                 | Fault::HugeHeader
                 | Fault::Surplus
-                | Fault::Goaway,
+                | Fault::Goaway
+                // h2 resets the stream of a request whose body nobody wants (NO_ERROR) behind the reply.
+                | Fault::StopSending,
             ) => self.send_whole(respond).await?,
         }
         Ok(())
@@ -137,9 +140,10 @@ impl Reply {
 
     async fn send_whole(&self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
         let answer = &self.answer;
-        let has_trailers = self.has_trailers();
+        let has_trailers = has_framed_trailers(answer, self.is_head);
         let has_body = answer.has_body(self.is_head);
-        let mut stream = respond.send_response(self.head(), !has_body && !has_trailers)?;
+        let mut stream =
+            respond.send_response(framed_head(&self.answer, self.is_head), !has_body && !has_trailers)?;
         let mut checksum = Checksum::default();
         if has_body {
             let mut body = ReplyBody::new(answer.content.clone(), answer.framing == Framing::Length);
@@ -151,8 +155,7 @@ impl Reply {
             send_body(&mut stream, body, !has_trailers, seen).await?;
         }
         if has_trailers {
-            let value = HeaderValue::try_from(checksum.to_string()).expect("digits are a valid field value");
-            stream.send_trailers(HeaderMap::from_iter([(SERVER_CHECKSUM, value)]))?;
+            stream.send_trailers(trailers(&checksum))?;
         }
         if answer.fault == Some(Fault::Surplus) {
             self.desk.flushed().await;
@@ -168,7 +171,7 @@ impl Reply {
 
     /// Sends the header and half of the body, and then what the fault puts in place of the rest.
     async fn send_half(&self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
-        let mut stream = respond.send_response(self.head(), false)?;
+        let mut stream = respond.send_response(framed_head(&self.answer, self.is_head), false)?;
         let has_body = self.answer.has_body(self.is_head);
         let half = self.answer.content.half();
         if has_body && half.size() > 0 {
@@ -185,65 +188,7 @@ impl Reply {
         stream.send_reset(Reason::INTERNAL_ERROR);
         Ok(())
     }
-
-    fn head(&self) -> Response<()> {
-        let answer = &self.answer;
-        let mut response = Response::new(());
-        *response.status_mut() = answer.status;
-        let headers = response.headers_mut();
-        add_fields(headers, answer);
-        let date = httpdate::fmt_http_date(SystemTime::now());
-        headers.insert(header::DATE, HeaderValue::try_from(date).expect("a date is a valid field value"));
-        match self.length() {
-            Length::Stated => drop(headers.insert(header::CONTENT_LENGTH, answer.content.size().into())),
-            Length::Nonsense => {
-                headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("plenty"));
-            }
-            Length::Open => {}
-        }
-        if self.has_trailers() {
-            headers.insert(header::TRAILER, HeaderValue::from_static("server-checksum"));
-        }
-        if answer.fault == Some(Fault::HugeHeader) {
-            let filler =
-                HeaderValue::try_from("x".repeat(FILLER_SIZE)).expect("letters are a valid field value");
-            for index in 0..FILLER_LINES {
-                let name = HeaderName::try_from(format!("filler-{index:03}")).expect("this is a field name");
-                headers.insert(name, filler.clone());
-            }
-        }
-        response
-    }
-
-    /// Chooses the `content-length` of the reply.
-    fn length(&self) -> Length {
-        let answer = &self.answer;
-        match answer.fault {
-            Some(Fault::BadLength) => Length::Nonsense,
-            Some(Fault::NoLength | Fault::BadChunk) => Length::Open,
-            None | Some(Fault::Trickle | Fault::Goaway) if answer.framing != Framing::Length => Length::Open,
-            _ if matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Length::Open,
-            _ => Length::Stated,
-        }
-    }
-
-    fn has_trailers(&self) -> bool {
-        let answer = &self.answer;
-        matches!(answer.fault, None | Some(Fault::Goaway))
-            && answer.framing == Framing::Trailers
-            && !self.is_head
-    }
 }
-
-/// The `content-length` of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
-    Stated,
-    Nonsense,
-    Open,
-}
-
-const SERVER_CHECKSUM: HeaderName = HeaderName::from_static("server-checksum");
 
 /// Sends a body that is not empty as the windows allow, with the end of the stream if that `is_end`.
 async fn send_body(

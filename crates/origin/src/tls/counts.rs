@@ -50,7 +50,8 @@ pub struct TlsCounts {
     pub groups: BTreeMap<&'static str, u64>,
     /// Completed handshakes in which ALPN chose a protocol.
     pub protocols_chosen: u64,
-    /// Bytes that completed handshakes received, including early data. The answer to early data counts as sent.
+    /// Bytes that completed handshakes received, including early data. The answer to early data counts as sent. Over QUIC,
+    /// the payloads of datagrams, except for the first that came.
     pub handshake_bytes_received: u64,
     /// Bytes that completed handshakes sent. Tickets of TLS 1.3 mostly follow a handshake and do not count.
     pub handshake_bytes_sent: u64,
@@ -69,7 +70,7 @@ impl TlsCounts {
         self.failed.values().sum()
     }
 
-    pub(super) fn add(&mut self, handshake: &Handshake) {
+    pub(crate) fn add(&mut self, handshake: &Handshake) {
         self.full += u64::from(!handshake.is_resumed);
         self.resumed += u64::from(handshake.is_resumed);
         self.early_data_accepted += u64::from(handshake.early_data == Some(true));

@@ -83,6 +83,17 @@ impl Credentials {
         Self { certificate, chain: Vec::new(), key }
     }
 
+    /// Returns the certificate and its chain in DER.
+    pub(crate) fn certificates_der(&self) -> Vec<Vec<u8>> {
+        let certificates = std::iter::once(&self.certificate).chain(&self.chain);
+        certificates.map(|one| one.to_der().expect("DER needs nothing but memory")).collect()
+    }
+
+    /// Returns the key in DER, as PKCS #8; `None` if the library has no such form for it.
+    pub(crate) fn key_der(&self) -> Option<Vec<u8>> {
+        self.key.private_key_to_der_pkcs8().ok()
+    }
+
     /// Returns the certificate and its chain in PEM.
     #[must_use]
     pub fn certificates_pem(&self) -> Vec<u8> {

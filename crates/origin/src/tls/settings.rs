@@ -64,6 +64,11 @@ impl Versions {
         Self { min: version, max: version }
     }
 
+    /// Returns true if this version is accepted.
+    pub(crate) fn includes(self, version: TlsVersion) -> bool {
+        (self.min..=self.max).contains(&version)
+    }
+
     /// Returns the newest version.
     #[must_use]
     pub fn max(self) -> TlsVersion {
@@ -86,6 +91,12 @@ impl Groups {
     pub(super) fn to_list(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|group| group.name).collect();
         names.join(":")
+    }
+}
+
+impl Groups {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Group> {
+        self.0.iter().copied()
     }
 }
 

@@ -126,6 +126,26 @@ fn bad_length_is_not_a_number() {
 }
 
 #[test]
+fn bad_header_has_a_line_that_is_none() {
+    let (bytes, end, counts) = suffer("/fault/bad-header/size/10");
+    assert!(bytes.contains("\r\nthis line is no field\r\n\r\n0123456789"), "{bytes}");
+    assert_eq!(end, Ok(()));
+    check_counted(&counts, Fault::BadHeader, 0);
+}
+
+#[test]
+fn stop_sending_answers_before_the_body_is_there() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    client.send(b"POST /fault/stop-sending/size/5 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n0123");
+    let reply = client.reply();
+    assert_eq!((reply.field("connection"), &reply.body[..]), (Some("close"), &b"01234"[..]));
+    assert!(client.rest().is_empty());
+    drop(client);
+    check_counted(&server.stop().unwrap(), Fault::StopSending, 1);
+}
+
+#[test]
 fn bad_chunk_breaks_off_with_a_size_that_is_none() {
     let (bytes, end, counts) = suffer("/fault/bad-chunk/size/10");
     assert!(bytes.contains("Transfer-Encoding: chunked\r\n"), "{bytes}");

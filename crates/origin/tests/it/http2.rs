@@ -453,6 +453,41 @@ fn faults_of_a_stream_leave_the_connection_usable() {
 }
 
 #[test]
+fn frames_that_break_the_rules_come_instead_of_a_reply() {
+    for (fault, stream) in [(Fault::BadHeader, 3_u8), (Fault::BadFrame, 0)] {
+        let server = start(Config::default());
+        let mut client = Client::connect(&server);
+        // Settings come before the first reply.
+        client.get("/size/3");
+        client.request("GET", &format!("/fault/{fault}"));
+        assert_eq!(client.take(9), [0, 0, 16, 1, 4, 0, 0, 0, stream], "{fault}");
+        assert_eq!(client.take(16), [0xff; 16], "{fault}");
+        drop(client);
+        assert_eq!(server.stop().unwrap().faults_of(fault), 1);
+    }
+}
+
+#[test]
+fn the_body_of_a_request_can_be_refused() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    let stream = client.request_with("POST", "/fault/stop-sending/size/5", &[], false);
+    assert_eq!(client.reply(stream).body, b"01234");
+    assert_eq!(client.event(), Event::Reset { stream, code: NO_ERROR });
+    assert_eq!(client.get("/size/3").body, b"012");
+}
+
+#[test]
+fn a_connection_falls_silent_for_all_its_streams() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    assert_eq!(client.get("/size/3").body, b"012");
+    client.request("GET", "/fault/silence");
+    client.request("GET", "/delay/50ms");
+    assert!(client.is_silent_for(Duration::from_millis(300)));
+}
+
+#[test]
 fn faulty_headers_say_of_the_size_what_they_should() {
     let server = start(Config::default());
     let mut client = Client::connect(&server);

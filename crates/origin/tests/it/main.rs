@@ -5,4 +5,6 @@ mod client;
 mod faults;
 mod http2;
 mod http2_clients;
+mod http3;
+mod http3_clients;
 mod tls;

@@ -3,6 +3,7 @@
 //! The server itself is the `origin` crate; here are its options, its signals and its messages.
 
 mod http2;
+mod http3;
 mod tls;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ use httperf_origin::{parse_duration, parse_rate, parse_size};
 use httperf_plan::Endpoint;
 
 use self::http2::Http2Args;
+use self::http3::Http3Args;
 use self::tls::TlsArgs;
 
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
@@ -86,6 +88,7 @@ pub struct ServeArgs {
     faults: Vec<FaultShare>,
     tls: TlsArgs,
     http2: Http2Args,
+    http3: Http3Args,
 }
 
 impl Default for ServeArgs {
@@ -99,6 +102,7 @@ impl Default for ServeArgs {
             faults: Vec::new(),
             tls: TlsArgs::default(),
             http2: Http2Args::default(),
+            http3: Http3Args::default(),
         }
     }
 }
@@ -116,7 +120,9 @@ impl ServeArgs {
         let certificate_file = self.tls.certificate_file.take();
         let tls = self.tls.config(&self.config.listen)?;
         let http2 = self.http2.config()?;
-        Ok(ServeSettings { config: Config { faults, capacity, tls, http2, ..self.config }, certificate_file })
+        let http3 = self.http3.config(&self.config.listen, tls.as_ref())?;
+        let config = Config { faults, capacity, tls, http2, http3, ..self.config };
+        Ok(ServeSettings { config, certificate_file })
     }
 }
 
@@ -131,6 +137,7 @@ pub const COMMAND: Command<ServeArgs> = Command {
         Group { title: "Connections", options: CONNECTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
+        Group { title: "HTTP/3", options: http3::OPTIONS },
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
@@ -162,7 +169,7 @@ const REPLIES: &[Opt<ServeArgs>] = &[
             Ok(())
         }),
     Opt::flag("chunked", "sends bodies in chunks instead of stating their size")
-        .details(&["Over HTTP/2, which has no chunks, bodies come without a content-length."])
+        .details(&["Over HTTP/2 and HTTP/3, which have no chunks, bodies come without a content-length."])
         .apply(|args, _| {
             args.config.framing = Framing::Chunked;
             Ok(())
@@ -170,8 +177,8 @@ const REPLIES: &[Opt<ServeArgs>] = &[
     Opt::flag("trailers", "sends bodies in chunks, followed by a Server-Checksum trailer")
         .details(&[
             "The trailer holds the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent whether or \
-             not the client said that it takes trailers. Over HTTP/2 it follows a body without a \
-             content-length.",
+             not the client said that it takes trailers. Over HTTP/2 and HTTP/3 it follows a body without \
+             a content-length.",
         ])
         .apply(|args, _| {
             args.config.framing = Framing::Trailers;
@@ -225,16 +232,20 @@ const CONNECTIONS: &[Opt<ServeArgs>] = &[
     Opt::with_value("close-after", "N", "closes a connection with its Nth reply, and announces it")
         .details(&["Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, \
              a GOAWAY goes before it, and requests that were on their way are answered before the \
-             connection is closed."])
+             connection is closed. Over HTTP/3, the GOAWAY goes before it too, and requests behind the one \
+             that it names are rejected (H3_REQUEST_REJECTED)."])
         .apply(|args, value| close_after(args, "--close-after", true, value)),
     Opt::with_value("close-silently", "N", "closes a connection after its Nth reply without announcing it")
         .details(&[
-            "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth \
-             reply is the Nth that is made; others that are under way are cut off.",
+            "A client that has sent its next request already gets no answer to it. Over HTTP/2 and HTTP/3 \
+             the Nth reply is the Nth that is made; others that are under way are cut off.",
         ])
         .apply(|args, value| close_after(args, "--close-silently", false, value)),
     Opt::with_value("max-connections", "N", "holds at most N connections and resets further ones")
-        .details(&["Default: as many as the system's limit on open files allows."])
+        .details(&[
+            "Default: as many as the system's limit on open files allows. Over HTTP/3 further ones are \
+             refused (CONNECTION_REFUSED).",
+        ])
         .apply(|args, value| {
             let most = number("--max-connections", "a number of connections", value)?;
             args.config.limits.connections = Some(most);
@@ -262,20 +273,29 @@ const FAULTS: &[Opt<ServeArgs>] = &[
         "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
          comes), garbage (bytes that are not HTTP).",
         "A broken reply: truncate (half of the body, then a close), reset-body (half of the body, then a \
-         reset), bad-length (an invalid Content-Length), bad-chunk (an invalid chunk size).",
+         reset), bad-length (an invalid Content-Length), bad-chunk (an invalid chunk size), bad-header (a \
+         header line that is none).",
         "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
          connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
-         interim (100 and 103 come first).",
+         interim (100 and 103 come first), stop-sending (it does not wait for the request's body, and \
+         the connection is closed).",
         "Over HTTP/2, reset, reset-body, close and garbage end the connection for all its streams; the \
          others leave it usable. Truncate ends the stream before its content-length is met (where there \
          is no body, with INTERNAL_ERROR behind the header); bad-chunk ends it halfway with \
          INTERNAL_ERROR; no-length leaves out the content-length; surplus sends a DATA frame on the \
-         stream that has ended.",
+         stream that has ended; bad-header sends a header block that cannot be decompressed; stop-sending \
+         resets the stream behind the reply (NO_ERROR).",
         "For HTTP/2: reset-stream (RST_STREAM with INTERNAL_ERROR instead of a reply), refuse-stream \
          (with REFUSED_STREAM), goaway (a GOAWAY goes before the reply, and the connection is closed when \
          all is answered), goaway-error (a GOAWAY with ENHANCE_YOUR_CALM instead of a reply, and a close \
          at once). Over HTTP/1, reset-stream is as reset, refuse-stream and goaway-error are as close, \
          and goaway is a reply that says `Connection: close`.",
+        "For both HTTP/2 and HTTP/3: bad-frame (a frame that has no place there; over HTTP/1, as garbage), \
+         silence (nothing is sent on the connection any more; over HTTP/1, as stall).",
+        "Over HTTP/3, a fault is as over HTTP/2, with RESET_STREAM and the codes of HTTP/3, but for these: \
+         reset and reset-body close the connection with H3_INTERNAL_ERROR, close with H3_NO_ERROR, \
+         goaway-error with H3_EXCESSIVE_LOAD; garbage ends the stream alone; surplus sends the bytes on a \
+         stream of an unknown type; stop-sending sends STOP_SENDING (H3_NO_ERROR) and then the reply.",
     ])
     .apply(|args, value| {
         args.faults.push(read("--fault", value, str::parse)?);

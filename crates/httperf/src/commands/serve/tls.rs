@@ -17,7 +17,7 @@ use crate::command_line::grammar::{Opt, ParseStop};
 #[derive(Debug, Default)]
 pub(super) struct TlsArgs {
     /// True if there is to be TLS: every option here says so.
-    is_wanted: bool,
+    pub(super) is_wanted: bool,
     key_type: Option<KeyType>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
