@@ -43,7 +43,7 @@ pub enum Security {
 pub fn security(plan: &Plan) -> Result<Option<Security>, TlsError> {
     let Some(tls) = &plan.tls else { return Ok(None) };
     Ok(Some(match plan.request.version {
-        HttpVersion::Http3 => Security::Quic(quic_context(plan, tls)?),
+        HttpVersion::Http3 => Security::Quic(quic_context(&plan.quic, tls)?),
         _ => Security::Tls(tls_context(tls)?),
     }))
 }
@@ -52,13 +52,14 @@ pub fn security(plan: &Plan) -> Result<Option<Security>, TlsError> {
 ///
 /// # Errors
 /// As [`tls_context`], and if a setting names something that only TLS over TCP has.
-fn quic_context(plan: &Plan, tls: &Tls) -> Result<quic::Context, TlsError> {
+pub fn quic_context(settings: &plan::Quic, tls: &Tls) -> Result<quic::Context, TlsError> {
     let options = quic::Options {
-        idle_timeout: Some(plan.quic.idle_timeout),
-        stream_window: plan.quic.stream_window.get().into(),
-        connection_window: plan.quic.window.get().into(),
-        max_datagram: plan.quic.max_datagram.get() as u16,
-        congestion: match plan.quic.congestion {
+        // What does not fit its field (RFC 9000, section 18.2) is for ever.
+        idle_timeout: Some(settings.idle_timeout),
+        stream_window: settings.stream_window.get().into(),
+        connection_window: settings.window.get().into(),
+        max_datagram: settings.max_datagram.get() as u16,
+        congestion: match settings.congestion {
             plan::Congestion::Cubic => quic::Congestion::Cubic,
             plan::Congestion::Bbr => quic::Congestion::Bbr,
             plan::Congestion::NewReno => quic::Congestion::NewReno,

@@ -503,6 +503,15 @@ impl Engine {
         }
     }
 
+    /// Returns the number of requests that were sent before the handshake inside was complete.
+    #[must_use]
+    pub fn early_count(&self) -> u64 {
+        match self {
+            Self::Http1(_) | Self::Http2(_) => 0,
+            Self::Http3(engine) => engine.early_count(),
+        }
+    }
+
     /// Counts of HTTP/3 since this was called last; `None` with another protocol.
     pub fn take_http3_counts(&mut self) -> Option<http3::Counts> {
         match self {

@@ -10,7 +10,7 @@ pub(crate) struct Field<'a> {
 }
 
 /// Options that set fields of a plan, by prefix of the path. The first match counts.
-pub const PLAN_OPTIONS: [(&str, &str); 54] = [
+pub const PLAN_OPTIONS: [(&str, &str); 59] = [
     ("arrivals.deterministic", "--rate"),
     ("arrivals", "--period"),
     ("workload.connections.count", "--num-conns"),
@@ -45,6 +45,11 @@ pub const PLAN_OPTIONS: [(&str, &str); 54] = [
     ("http2.header_table", "--h2-header-table"),
     ("http2.max_frame", "--h2-max-frame"),
     ("http2.upgrade", "--h2c-upgrade"),
+    ("quic.idle_timeout_ns", "--quic-idle-timeout"),
+    ("quic.window", "--quic-window"),
+    ("quic.stream_window", "--quic-stream-window"),
+    ("quic.max_datagram", "--quic-max-datagram"),
+    ("quic.congestion", "--quic-congestion"),
     ("proxy", "--proxy"),
     ("sockets.send_buffer", "--send-buffer"),
     ("sockets.recv_buffer", "--recv-buffer"),

@@ -1,13 +1,13 @@
-//! The section on HTTP/2: streams and how they ended, waits, and header compression.
+//! The section on HTTP/2 or HTTP/3: streams and how they ended, waits, and header compression.
 
 use std::fmt::{self, Display};
 
-use httperf_stats::{Compression, Http2Summary, ServerSettings, Summary};
+use httperf_stats::{Compression, Http2Summary, QuicSummary, ServerSettings, Summary};
 
 use crate::number::{fixed, ratio};
 use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
 
-/// The section `HTTP/2`, starting with an empty line; empty unless the plan uses HTTP/2.
+/// The section `HTTP/2`, or `HTTP/3`, starting with an empty line; empty unless the plan uses one of them.
 ///
 /// Times are formatted as in the section of [`times`](crate::times()), and only of calls that had to wait.
 /// Apart from the first line, lines without content are left out. Sizes are in bytes; those of header fields
@@ -25,7 +25,7 @@ impl Display for Section<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(figures) = self.figures else { return Ok(()) };
         writeln!(f)?;
-        line(f, "HTTP/2 streams", streams(figures))?;
+        line(f, &format!("{} streams", figures.protocol()), streams(figures))?;
         write_tally(f, "spoken", &figures.spoken)?;
         write_tally(f, "resets received", &figures.resets_received)?;
         write_reasons(f, "resets sent", &figures.resets_sent)?;
@@ -33,6 +33,10 @@ impl Display for Section<'_> {
         write_reasons(f, "violations", &figures.violations)?;
         if let Some(settings) = figures.server_settings {
             line(f, "server settings", describe(settings))?;
+        }
+        if let Some(quic) = &figures.quic {
+            line(f, "packets", packets(quic))?;
+            line(f, "datagrams", datagrams(quic))?;
         }
         write_waits(f, figures)?;
         write_sizes(f, figures)
@@ -46,6 +50,28 @@ fn streams(figures: &Http2Summary) -> String {
     format!(
         "opened {streams}, at once on a connection {concurrent_max} at most and {mean} on average, unprocessed \
          {unprocessed}, retried {retried}"
+    )
+}
+
+/// Packets of QUIC in a line.
+pub(crate) fn packets(quic: &QuicSummary) -> String {
+    let QuicSummary { packets_sent, packets_lost, bytes_lost, congestion_events, .. } = quic;
+    let share = fixed(100.0 * quic.loss().unwrap_or(0.0), 2);
+    let rtt = quic
+        .rtt_min_ns
+        .map_or(String::new(), |rtt| format!(", round trip {} ms at least", fixed(rtt as f64 / 1e6, 3)));
+    format!(
+        "sent {packets_sent}, lost {packets_lost} ({share} %, {bytes_lost} B), windows reduced {congestion_events} times{rtt}"
+    )
+}
+
+/// Datagrams of UDP in a line.
+pub(crate) fn datagrams(quic: &QuicSummary) -> String {
+    let QuicSummary { datagrams_sent, datagrams_received, retries, mtu_max, .. } = quic;
+    let (sent, received) = (quic.handshake_datagrams_sent, quic.handshake_datagrams_received);
+    format!(
+        "sent {datagrams_sent}, received {datagrams_received}; in handshakes {sent} and {received}, Retry {retries}; up \
+         to {mtu_max} B each"
     )
 }
 
@@ -76,7 +102,7 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
     if figures.bytes_sent == 0 && figures.bytes_received == 0 {
         return Ok(());
     }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", "HTTP/2 [B]", "sent", "received")?;
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", format!("{} [B]", figures.protocol()), "sent", "received")?;
     let mut row = |name: &str, [sent, received]: [String; 2]| {
         writeln!(f, "{name:<NAME_WIDTH$}{sent:>22}{received:>22}")
     };
@@ -86,7 +112,8 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
     row("on the wire", both.map(|headers| each(headers.encoded)))?;
     row("ratio", both.map(ratio_of))?;
     row("saved", both.map(|headers| headers.saved().to_string()))?;
-    row("frames", [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
+    let unit = if figures.quic.is_some() { "datagrams" } else { "frames" };
+    row(unit, [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
 }
 
 /// Size after compression as a share of the size before.

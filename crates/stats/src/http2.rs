@@ -1,19 +1,19 @@
-//! Figures of HTTP/2: streams and how they ended, waits, and header compression.
+//! Figures of HTTP/2 and HTTP/3: streams and how they ended, waits, and header compression.
 
 use std::ops::AddAssign;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Tally, Timing, Warning};
+use crate::{QuicSummary, Tally, Timing, Warning};
 
-/// Figures of HTTP/2 in a run.
+/// Figures of HTTP/2 or HTTP/3 in a run.
 ///
 /// Figures that do not belong to a single call, such as those of compression, count in the phase in which the
 /// event happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2Summary {
-    /// Established connections by the protocol negotiated: `HTTP/2`, `HTTP/1.1`.
+    /// Established connections by the protocol negotiated: `HTTP/2`, `HTTP/3`, `HTTP/1.1`.
     pub spoken: Tally,
     /// Streams opened.
     pub streams: u64,
@@ -42,19 +42,22 @@ pub struct Http2Summary {
     pub request_headers: Compression,
     /// Header fields of replies, including trailers and interim replies.
     pub reply_headers: Compression,
-    /// Bytes of frames sent, of any type.
+    /// Bytes of frames sent, of any type; over HTTP/3, of UDP datagrams.
     pub bytes_sent: u64,
-    /// Bytes of frames received.
+    /// Bytes of frames received; over HTTP/3, of UDP datagrams.
     pub bytes_received: u64,
     /// The server's settings on the first connection.
     pub server_settings: Option<ServerSettings>,
     /// Reason why HTTP/2 failed on the first connection on which it could not be spoken or its rules were
     /// violated, if any.
     pub first_violation: Option<String>,
+    /// Figures of QUIC, over which HTTP/3 goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicSummary>,
 }
 
-/// Error code of resets that fail no call: the call is made again (RFC 9113, section 8.7).
-const HARMLESS: &str = "REFUSED_STREAM";
+/// Error codes of resets that fail no call: the call is made again (RFC 9113, section 8.7; RFC 9114, section 4.1.1).
+const HARMLESS: [&str; 2] = ["REFUSED_STREAM", "H3_REQUEST_REJECTED"];
 
 /// Compression of header fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -112,7 +115,14 @@ impl Http2Summary {
     /// failed.
     #[must_use]
     pub fn hopeless(&self) -> Option<&str> {
-        self.first_violation.as_deref().filter(|_| self.spoken.count("HTTP/2") == 0)
+        let spoken = self.spoken.count("HTTP/2") + self.spoken.count("HTTP/3");
+        self.first_violation.as_deref().filter(|_| spoken == 0)
+    }
+
+    /// The protocol that these are the figures of: `HTTP/3` if it goes over QUIC.
+    #[must_use]
+    pub fn protocol(&self) -> &'static str {
+        if self.quic.is_some() { "HTTP/3" } else { "HTTP/2" }
     }
 
     /// Mean number of streams open on a connection when one was opened.
@@ -128,10 +138,11 @@ impl Http2Summary {
             warnings.push(Warning::Http2Violations {
                 connections: self.violations.total(),
                 reason: (*reason).to_owned(),
+                protocol: self.protocol(),
             });
         }
         let resets = self.resets_received.by_frequency();
-        let mut harmful = resets.into_iter().filter(|(code, _)| *code != HARMLESS).peekable();
+        let mut harmful = resets.into_iter().filter(|(code, _)| !HARMLESS.contains(code)).peekable();
         if let Some(&(code, _)) = harmful.peek() {
             let streams = harmful.map(|(_, count)| count).sum();
             warnings.push(Warning::StreamsReset { streams, code: code.to_owned() });
@@ -167,6 +178,9 @@ impl Http2Summary {
         self.reply_headers += other.reply_headers;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
+        if let Some(their) = other.quic {
+            *self.quic.get_or_insert_default() += their;
+        }
         if let Some(their) = &other.first_violation
             && self.first_violation.as_ref().is_none_or(|own| their < own)
         {

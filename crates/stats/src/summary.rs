@@ -327,12 +327,14 @@ pub enum Warning {
         /// Number of replies.
         replies: u64,
     },
-    /// The server violated HTTP/2 or exceeded a limit.
+    /// The server violated HTTP/2 or HTTP/3, or exceeded a limit.
     Http2Violations {
         /// Connections that ended for this reason.
         connections: u64,
         /// Most frequent reason.
         reason: String,
+        /// `HTTP/2` or `HTTP/3`.
+        protocol: &'static str,
     },
     /// The server reset streams of calls that it may have processed.
     StreamsReset {
@@ -382,9 +384,9 @@ impl fmt::Display for Warning {
                 f,
                 "{replies} replies ended with their connection but without a TLS close_notify; they count as failed"
             ),
-            Self::Http2Violations { connections, reason } => write!(
+            Self::Http2Violations { connections, reason, protocol } => write!(
                 f,
-                "{connections} connections ended because the server broke the rules of HTTP/2 or went beyond a limit, the \
+                "{connections} connections ended because the server broke the rules of {protocol} or went beyond a limit, the \
                  most frequent reason: {reason}"
             ),
             Self::StreamsReset { streams, code } => {

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use httperf_load::replay::DueRequest;
 use httperf_plan::scenario::Scenario;
-use httperf_plan::{Arrivals, Plan, Shard, Workload};
+use httperf_plan::{Arrivals, HttpVersion, Plan, Shard, Workload};
 use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary, VisitsShape};
 use slotmap::new_key_type;
 
@@ -376,6 +376,7 @@ fn figures(plan: &Plan) -> RecordedFigures {
         sessions: matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_)),
         tls: plan.tls.is_some(),
         http2: plan.request.version.may_have_streams(),
+        quic: plan.request.version == HttpVersion::Http3,
         detail: plan.recording.detail,
         groups: plan.recording.split.is_some(),
         slowest: plan.recording.slowest as usize,

@@ -9,7 +9,7 @@ use httperf_plan::{
     Workload,
 };
 use httperf_report::{no_reply, same_status};
-use httperf_stats::{CallOutcome, Failure, Http2Summary, Summary};
+use httperf_stats::{CallOutcome, Failure, Summary};
 
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
@@ -121,8 +121,10 @@ fn why_not(summary: &Summary) -> String {
     if let Some(failure) = summary.tls.as_deref().and_then(|tls| tls.hopeless()) {
         return format!("the TLS handshake failed: {}", failure.reason);
     }
-    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
-        return format!("HTTP/2 cannot be spoken: {reason}");
+    if let Some(http2) = summary.http2.as_deref()
+        && let Some(reason) = http2.hopeless()
+    {
+        return format!("{} cannot be spoken: {reason}", http2.protocol());
     }
     let class = (1..=5).zip(summary.statuses).max_by_key(|&(_, count)| count).filter(|&(_, count)| count > 0);
     if summary.mismatches.total() > 0 {

@@ -204,7 +204,8 @@ fn without_http2(document: &Document) -> Option<String> {
 
 /// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
 fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
-    program.say(format_args!("HTTP/2 cannot be spoken: {reason}"));
+    let protocol = if plan.request.version == HttpVersion::Http3 { "HTTP/3" } else { "HTTP/2" };
+    program.say(format_args!("{protocol} cannot be spoken: {reason}"));
     if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
         program.say_bare(match plan.tls {
             Some(_) => "hint: --http-version=auto speaks what the server chooses",

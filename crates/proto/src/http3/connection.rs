@@ -62,6 +62,8 @@ pub(super) struct Connection {
     pub(super) end_announced: bool,
     pub(super) stalls: VecDeque<Stall>,
     pub(super) counts: Counts,
+    /// Requests that were sent before the handshake was complete.
+    pub(super) early: u64,
     pub(super) resets_in_a_row: u32,
     pub(super) idle_frames: u32,
     pub(super) unknown_streams: u32,
@@ -202,6 +204,7 @@ impl Connection {
             end_announced: false,
             stalls: VecDeque::new(),
             counts: Counts::default(),
+            early: 0,
             resets_in_a_row: 0,
             idle_frames: 0,
             unknown_streams: 0,

@@ -35,6 +35,12 @@ impl Engine {
         &self.connection.quic
     }
 
+    /// Returns the number of requests that were sent before the handshake was complete.
+    #[must_use]
+    pub fn early_count(&self) -> u64 {
+        self.connection.early
+    }
+
     /// Returns how many further calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {

@@ -76,6 +76,7 @@ impl Connection {
         self.counts.streams += 1;
         self.counts.concurrent_sum += open;
         self.counts.concurrent_max = self.counts.concurrent_max.max(open);
+        self.early += u64::from(!self.quic.is_established());
         self.sent.push_back(Sent::Started(call));
         self.upload(number);
     }

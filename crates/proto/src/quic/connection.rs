@@ -181,12 +181,30 @@ pub struct Figures {
     pub congestion_events: u64,
     /// The smoothed round-trip time.
     pub rtt: Duration,
-    /// The least round-trip time.
-    pub rtt_min: Duration,
+    /// The least round-trip time, once one was measured.
+    pub rtt_min: Option<Duration>,
     /// The congestion window, in bytes.
     pub congestion_window: u64,
     /// The largest UDP payload that the path is known to carry.
     pub mtu: u16,
+}
+
+impl Figures {
+    /// Returns what was counted since `before`. What is no count stays as it is.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            datagrams_sent: self.datagrams_sent - before.datagrams_sent,
+            bytes_sent: self.bytes_sent - before.bytes_sent,
+            datagrams_received: self.datagrams_received - before.datagrams_received,
+            bytes_received: self.bytes_received - before.bytes_received,
+            packets_sent: self.packets_sent - before.packets_sent,
+            packets_lost: self.packets_lost - before.packets_lost,
+            bytes_lost: self.bytes_lost - before.bytes_lost,
+            congestion_events: self.congestion_events - before.congestion_events,
+            ..*self
+        }
+    }
 }
 
 impl fmt::Debug for Connection {
@@ -460,7 +478,7 @@ impl Connection {
             bytes_lost: stats.path.lost_bytes,
             congestion_events: stats.path.congestion_events,
             rtt: stats.path.rtt,
-            rtt_min: stats.path.min_rtt,
+            rtt_min: self.is_established.then_some(stats.path.min_rtt),
             congestion_window: stats.path.cwnd,
             mtu: stats.path.current_mtu,
         }

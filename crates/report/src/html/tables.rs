@@ -8,7 +8,7 @@ use httperf_stats::{
 use crate::all_calls::{AllCalls, Percentile};
 use crate::answer::statuses as by_status;
 use crate::figures::Times;
-use crate::http2::{describe as describe_settings, ratio_of};
+use crate::http2::{datagrams, describe as describe_settings, packets, ratio_of};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
 use crate::tls::{describe, occurring_kinds};
@@ -39,6 +39,7 @@ pub(super) struct Row {
 
 /// Section on TLS or HTTP/2.
 pub(super) struct Protocol {
+    pub(super) title: &'static str,
     pub(super) facts: Vec<Fact>,
     pub(super) table: Option<Table>,
 }
@@ -314,7 +315,7 @@ pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Protocol {
         ("Replies cut short without close_notify", some(figures.truncated)),
         ("Idle closes without close_notify", some(figures.unclean_closes)),
     ]);
-    Protocol { facts, table: handshakes(figures) }
+    Protocol { title: "TLS", facts, table: handshakes(figures) }
 }
 
 fn handshakes(figures: &TlsSummary) -> Option<Table> {
@@ -354,13 +355,15 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
         ("Reset by the generator", names(&figures.resets_sent)),
         ("GOAWAYs", names(&figures.goaways)),
         ("Connections ended because of", names(&figures.violations)),
+        ("Packets", figures.quic.as_ref().map_or(String::new(), packets)),
+        ("Datagrams", figures.quic.as_ref().map_or(String::new(), datagrams)),
         (
-            "Frames",
+            if figures.quic.is_some() { "Bytes of datagrams" } else { "Frames" },
             format!("{} B sent, {} B received", count(figures.bytes_sent), count(figures.bytes_received)),
         ),
         ("Settings of the server", figures.server_settings.map_or(String::new(), describe_settings)),
     ]);
-    Protocol { facts, table: compression(figures) }
+    Protocol { title: figures.protocol(), facts, table: compression(figures) }
 }
 
 fn compression(figures: &Http2Summary) -> Option<Table> {
@@ -375,6 +378,10 @@ fn compression(figures: &Http2Summary) -> Option<Table> {
             Row { name: name.to_owned(), about: "", cells }
         })
         .collect();
+    let caption = match figures.quic {
+        Some(_) => "Compression of header fields (QPACK)",
+        None => "Compression of header fields (HPACK)",
+    };
     let head = vec!["Header fields of", "per stream [B]", "on the wire [B]", "ratio", "saved [B]"];
-    (!rows.is_empty()).then_some(Table { caption: "Compression of header fields (HPACK)", head, rows })
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
 }

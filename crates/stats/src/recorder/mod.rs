@@ -9,8 +9,8 @@ use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
     CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary,
-    Instant, Interval, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, StepFigures,
-    StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
+    Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary, SlowDetail,
+    StepFigures, StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -48,6 +48,8 @@ pub struct RecordedFigures {
     pub tls: bool,
     /// Figures of HTTP/2.
     pub http2: bool,
+    /// Those of QUIC, if those of HTTP/2 stand for HTTP/3.
+    pub quic: bool,
     /// Everything that the classic report does not show: histograms of latency and service time, the series,
     /// stalls.
     pub detail: bool,
@@ -67,6 +69,7 @@ impl RecordedFigures {
         sessions: false,
         tls: false,
         http2: false,
+        quic: false,
         detail: true,
         groups: false,
         slowest: 10,
@@ -136,7 +139,10 @@ impl Recorder {
             Box::new(Summary {
                 sessions: figures.sessions.then(SessionSummary::default),
                 tls: figures.tls.then(Box::default),
-                http2: figures.http2.then(Box::default),
+                http2: figures.http2.then(|| {
+                    let quic = figures.quic.then(QuicSummary::default);
+                    Box::new(Http2Summary { quic, ..Http2Summary::default() })
+                }),
                 kernel: figures.kernel.then(Box::default),
                 groups: figures.groups.then(Groups::default),
                 ..Summary::default()

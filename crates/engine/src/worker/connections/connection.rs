@@ -6,6 +6,7 @@ use httperf_plan::{Arrivals, Workload};
 use httperf_proto::{Awaited, Engine, Protocol, Sent};
 use httperf_stats::{Carrier, Failure, Instant};
 
+use super::quic::Datagram;
 use super::tls::Secured;
 use super::transport::Transport;
 use super::{Owner, at_instant, protocol};
@@ -120,6 +121,7 @@ impl<S> Connection<S> {
 
     pub(super) fn awaits_ticket(&self) -> bool {
         self.transport.secured().is_some_and(Secured::awaits_ticket)
+            || self.transport.datagram().is_some_and(|datagram| datagram.awaits_ticket)
     }
 
     /// Returns the instant at which its next event was due: that of the call at the head of its queue, or its own.
@@ -190,7 +192,9 @@ impl<S> Connection<S> {
             let call = run.call(key).serial();
             run.observe(Observation::Request { call, head, contents: request.body() });
         }
-        if self.transport.secured_mut().is_some_and(Secured::take_replay) {
+        let is_replay = self.transport.secured_mut().is_some_and(Secured::take_replay)
+            || self.transport.datagram_mut().is_some_and(Datagram::take_replay);
+        if is_replay {
             let replayed = httperf_stats::EarlyRequests { replayed: 1, ..Default::default() };
             run.recorder.early_requests(self.due, replayed);
         }
@@ -264,6 +268,10 @@ impl<S> Connection<S> {
         }
         if let Some(counts) = self.engine.take_http3_counts() {
             run.recorder.http2(at, |http3| protocol::add_http3(http3, &counts));
+        }
+        if let (Some(quic), Some(datagram)) = (self.engine.quic(), self.transport.datagram_mut()) {
+            let figures = datagram.take_figures(quic);
+            run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures));
         }
     }
 

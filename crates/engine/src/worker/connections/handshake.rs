@@ -328,7 +328,11 @@ impl<N: Network> Connections<N> {
     ) -> bool {
         let connection = &mut self.connections[key];
         let (Some(secured), Some(tls)) = (connection.transport.secured_mut(), &self.tls) else {
-            return false;
+            let may_stay = self.may_stay_for_ticket(key);
+            if may_stay {
+                self.set_deadline(key, Some(now + run.plan.limits.tls_ticket_wait));
+            }
+            return may_stay;
         };
         if !tls.needs_ticket(connection.target) {
             return false;
@@ -345,8 +349,9 @@ impl<N: Network> Connections<N> {
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
-        if let Some(tls) = &mut self.tls {
-            tls.handle_vain_wait(self.connections[key].target);
+        match &mut self.tls {
+            Some(tls) => tls.handle_vain_wait(self.connections[key].target),
+            None => self.handle_vain_wait(key),
         }
         self.tell(key, EventKind::TicketSettled, now, to);
     }

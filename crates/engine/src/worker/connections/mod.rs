@@ -30,7 +30,6 @@ use std::time::{Duration, SystemTime};
 
 use httperf_load::page::Link;
 use httperf_plan::{Endpoint, Plan};
-use httperf_proto::tls::Session;
 use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
 use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
@@ -40,6 +39,7 @@ use self::deadlines::Deadlines;
 use self::progress::{Stage, Write};
 use self::protocol::Protocols;
 use self::quic::Quic;
+pub(super) use self::resumption::{KeptSession, Resumable};
 use self::timers::Timers;
 use self::tls::Tls;
 use self::transport::Transport;
@@ -89,7 +89,7 @@ pub(super) struct Opening {
     /// The instant at which it is due.
     pub(super) due: Instant,
     /// The TLS session that it offers to resume, where sessions of the plan keep their own.
-    pub(super) tls_session: Option<Session>,
+    pub(super) tls_session: Option<KeptSession>,
 }
 
 /// An event of a connection.
@@ -108,7 +108,7 @@ pub(super) enum EventKind {
     /// It may take more calls than before.
     HasRoom,
     /// The server gave a TLS session, for connections of the same session of the plan.
-    TlsSession(Session),
+    TlsSession(KeptSession),
     /// It need not stay for a ticket any more.
     TicketSettled,
     /// The header block of a reply arrived. Only if a plan asks for header blocks.
@@ -307,7 +307,7 @@ impl<N: Network> Connections<N> {
     /// # Errors
     /// Why it cannot be: that is counted.
     pub(super) fn open(&mut self, opening: Opening, run: &mut Run<'_>) -> Result<ConnectionKey, Failure> {
-        let Opening { owner, target, due, tls_session } = opening;
+        let Opening { owner, target, due, mut tls_session } = opening;
         let serial = run.shard.nth(self.initiated);
         let (source, endpoint) = run.plan.route(serial, target);
         run.recorder.connection_opened(due);
@@ -326,12 +326,14 @@ impl<N: Network> Connections<N> {
         self.initiated += 1;
         let now = self.network.now();
         let secured = self.tls.as_mut().map(|tls| {
-            let secured = tls.secure(target, &run.plan.targets[target], tls_session, now);
+            let own = tls_session.take_if(|kept| matches!(kept, KeptSession::Tls(_)));
+            let secured = tls.secure(target, &run.plan.targets[target], own, now);
             Box::new(secured)
         });
         let (transport, engine) = match (&mut self.quic, endpoint) {
             (Some(shared), Endpoint::Tcp(server)) => {
-                let begun = shared.connect(target, &run.plan.targets[target], *server, serial, now);
+                let begun =
+                    shared.connect(target, &run.plan.targets[target], *server, serial, tls_session, now);
                 let (connection, offered) = match begun {
                     Ok(begun) => begun,
                     Err(refusal) => {

@@ -3,10 +3,11 @@
 use httperf_plan::{Clients, HttpVersion, Limits, Parts, Plan, Script, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
+use httperf_proto::http3;
+use httperf_proto::quic::{self, Figures};
 use httperf_proto::request::{Request, Scheme};
 use httperf_proto::{CallId, Engine, ReplyLimits};
-use httperf_proto::{http3, quic};
-use httperf_stats::{Compression, Http2Summary, ServerSettings};
+use httperf_stats::{Compression, Http2Summary, QuicSummary, ServerSettings};
 
 /// The options with which engines are made.
 #[derive(Debug)]
@@ -191,6 +192,23 @@ pub(super) fn add_http3(summary: &mut Http2Summary, counts: &http3::Counts) {
     }
     summary.request_headers += compression(counts.headers_sent);
     summary.reply_headers += compression(counts.headers_received);
+}
+
+/// Adds figures of the QUIC below a connection of HTTP/3.
+pub(super) fn add_quic(summary: &mut Http2Summary, figures: &Figures) {
+    summary.bytes_sent += figures.bytes_sent;
+    summary.bytes_received += figures.bytes_received;
+    *summary.quic.get_or_insert_default() += QuicSummary {
+        datagrams_sent: figures.datagrams_sent,
+        datagrams_received: figures.datagrams_received,
+        packets_sent: figures.packets_sent,
+        packets_lost: figures.packets_lost,
+        bytes_lost: figures.bytes_lost,
+        congestion_events: figures.congestion_events,
+        rtt_min_ns: figures.rtt_min.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+        mtu_max: figures.mtu,
+        ..QuicSummary::default()
+    };
 }
 
 fn compression(headers: http2::Compressed) -> Compression {

@@ -6,14 +6,16 @@ use std::time::UNIX_EPOCH;
 
 use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
-use httperf_proto::quic::{self, Context, Datagrams, Loss, Ticket};
-use httperf_proto::tls::{Failure as Refusal, Kind, Progress};
+use httperf_proto::quic::{self, Context, Datagrams, Figures, Loss, Ticket};
+use httperf_proto::tls::{EarlyData, Failure as Refusal, Kind, Progress};
 use httperf_proto::{Engine, ProtocolError};
-use httperf_stats::{Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant};
+use httperf_stats::{
+    EarlyRequests, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+};
 
 use super::connection::Connection;
 use super::progress::{Stage, Write};
-use super::resumption::ResumptionPool;
+use super::resumption::{KeptSession, ResumptionPool};
 use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
@@ -45,18 +47,20 @@ impl Quic {
         }
     }
 
-    /// Begins a connection to a target. Returns it, and whether it offers a session to resume.
+    /// Begins a connection to a target. `own`: the session that the plan's session has to resume. Returns it, and whether it offers a session to resume.
     pub(super) fn connect(
         &mut self,
         place: usize,
         target: &Target,
         server: SocketAddr,
         serial: u64,
+        own: Option<KeptSession>,
         now: Instant,
     ) -> Result<(quic::Connection, bool), Refusal> {
         let ticket = match self.resumption {
             Resumption::Share(share) => self.pools[place].next(share),
-            Resumption::Never | Resumption::WithinSession => None,
+            Resumption::WithinSession => own.and_then(KeptSession::quic),
+            Resumption::Never => None,
         };
         let offers = ticket.is_some();
         let mut seed = [0; 32];
@@ -83,14 +87,41 @@ pub(super) struct Datagram {
     pub(super) started: Instant,
     /// A session was offered for resumption.
     pub(super) offered: bool,
+    /// It only stays for a session ticket that others need.
+    pub(super) awaits_ticket: bool,
     /// Datagrams that the socket did not take, and their form.
     unsent: Option<(Vec<u8>, Datagrams)>,
+    /// Requests that were refused as early data and are still to be sent again.
+    replays: u64,
+    /// Figures that have been taken.
+    taken: Figures,
 }
 
 impl Datagram {
     /// `offered`: a session is offered for resumption.
     pub(super) fn new(offered: bool) -> Self {
-        Self { started: Instant::default(), offered, unsent: None }
+        Self {
+            started: Instant::default(),
+            offered,
+            awaits_ticket: false,
+            unsent: None,
+            replays: 0,
+            taken: Figures::default(),
+        }
+    }
+
+    /// Returns the figures of a connection since they were taken last.
+    pub(super) fn take_figures(&mut self, quic: &quic::Connection) -> Figures {
+        let now = quic.figures();
+        let before = std::mem::replace(&mut self.taken, now);
+        now.since(&before)
+    }
+
+    /// A request was sent completely. Returns whether it is one that had been refused as early data.
+    pub(super) fn take_replay(&mut self) -> bool {
+        let is_replay = self.replays > 0;
+        self.replays -= u64::from(is_replay);
+        is_replay
     }
 
     /// Returns whether datagrams wait for the socket.
@@ -206,8 +237,8 @@ impl<N: Network> Connections<N> {
             let bytes = BytesMut::from(&self.read_buffer[..arrived.count]);
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
-            self.keep_tickets(key, tickets);
             self.use_datagrams(key, now, to);
+            self.keep_tickets(key, tickets, now, to);
             if reads < READS_PER_TURN {
                 now = self.network.now();
             }
@@ -223,6 +254,10 @@ impl<N: Network> Connections<N> {
             match progress {
                 Progress::Done => self.handle_quic_done(key, to),
                 Progress::EarlyDataRejected => {
+                    let early = connection.engine.early_count();
+                    if let Some(datagram) = connection.transport.datagram_mut() {
+                        datagram.replays = early;
+                    }
                     let pending = connection.engine.pending();
                     pending.into_iter().for_each(|call| to.run.reset_call(call.into(), now));
                 }
@@ -273,6 +308,22 @@ impl<N: Network> Connections<N> {
             compressed_certificate: handshake.compressed_certificate,
         };
         run.recorder.handshake_done(due, &done);
+        let early = connection.engine.early_count();
+        let early = match quic.early_data() {
+            EarlyData::Accepted => EarlyRequests { accepted: early, ..EarlyRequests::default() },
+            EarlyData::Rejected => EarlyRequests { rejected: early, ..EarlyRequests::default() },
+            EarlyData::None | EarlyData::Offered => EarlyRequests::default(),
+        };
+        run.recorder.early_requests(due, early);
+        let figures = quic.handshake_figures();
+        let is_retried = quic.is_retried();
+        run.recorder.http2(due, |http3| {
+            if let Some(quic) = &mut http3.quic {
+                quic.retries += u64::from(is_retried);
+                quic.handshake_datagrams_sent += figures.datagrams_sent;
+                quic.handshake_datagrams_received += figures.datagrams_received;
+            }
+        });
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             run.recorder.certificate_shown(due, || {
@@ -291,13 +342,50 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    fn keep_tickets(&mut self, key: ConnectionKey, tickets: Vec<Ticket>) {
+    /// Keeps the sessions that the server has given for other connections to resume.
+    fn keep_tickets<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        mut tickets: Vec<Ticket>,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let (Some(connection), Some(quic)) = (self.connections.get_mut(key), &mut self.quic) else { return };
         if tickets.is_empty() {
             return;
         }
+        let target = connection.target;
+        let awaits_ticket = connection.awaits_ticket();
+        match quic.resumption {
+            Resumption::Share(_) => quic.pools[target].put(tickets),
+            Resumption::WithinSession => {
+                let last = tickets.pop().map(KeptSession::Quic);
+                last.into_iter().for_each(|last| self.tell(key, EventKind::TlsSession(last), now, to));
+            }
+            Resumption::Never => {}
+        }
+        if awaits_ticket && self.connections.contains_key(key) {
+            let now = self.network.now();
+            self.tell(key, EventKind::TicketSettled, now, to);
+        }
+    }
+
+    /// As [`stay_for_ticket`](Self::stay_for_ticket), over QUIC.
+    pub(super) fn may_stay_for_ticket(&mut self, key: ConnectionKey) -> bool {
+        let connection = &mut self.connections[key];
+        let (Some(datagram), Some(quic)) = (connection.transport.datagram_mut(), &mut self.quic) else {
+            return false;
+        };
+        let needs_tickets = matches!(quic.resumption, Resumption::Share(share) if share > 0.0);
+        datagram.awaits_ticket = needs_tickets && quic.pools[connection.target].is_short();
+        datagram.awaits_ticket
+    }
+
+    /// A connection of QUIC waited for a ticket, and none came.
+    pub(super) fn handle_vain_wait(&mut self, key: ConnectionKey) {
         let target = self.connections[key].target;
         if let Some(pool) = self.quic.as_mut().and_then(|quic| quic.pool(target)) {
-            pool.put(tickets);
+            pool.handle_vain_wait();
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct ResumptionPool<T = Session> {
 }
 
 /// A session to resume.
-pub(super) trait Resumable: Sized {
+pub(in crate::worker) trait Resumable: Sized {
     /// Returns it once more, if the library lets it be offered again.
     fn again(&self) -> Option<Self>;
 }
@@ -39,6 +39,38 @@ impl Resumable for Session {
 impl Resumable for Ticket {
     fn again(&self) -> Option<Self> {
         None
+    }
+}
+
+/// A session of either kind, which a session of the plan keeps for its own connections.
+#[derive(Debug)]
+pub(in crate::worker) enum KeptSession {
+    Tls(Session),
+    Quic(Ticket),
+}
+
+impl KeptSession {
+    pub(super) fn tls(self) -> Option<Session> {
+        match self {
+            Self::Tls(session) => Some(session),
+            Self::Quic(_) => None,
+        }
+    }
+
+    pub(super) fn quic(self) -> Option<Ticket> {
+        match self {
+            Self::Tls(_) => None,
+            Self::Quic(ticket) => Some(ticket),
+        }
+    }
+}
+
+impl Resumable for KeptSession {
+    fn again(&self) -> Option<Self> {
+        match self {
+            Self::Tls(session) => session.again().map(Self::Tls),
+            Self::Quic(ticket) => ticket.again().map(Self::Quic),
+        }
     }
 }
 

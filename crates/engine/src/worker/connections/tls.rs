@@ -9,7 +9,7 @@ use httperf_stats::{EarlyRequests, Instant};
 
 use super::at_instant;
 use super::progress::Stage;
-use super::resumption::ResumptionPool;
+use super::resumption::{KeptSession, ResumptionPool};
 use crate::worker::READ_SIZE;
 
 /// Plaintext opened at once: a record holds no more (RFC 8446, section 5.1).
@@ -45,12 +45,12 @@ impl Tls {
         &mut self,
         place: usize,
         target: &Target,
-        own: Option<Session>,
+        own: Option<KeptSession>,
         now: Instant,
     ) -> Secured {
         let offer = match self.resumption {
             Resumption::Never => None,
-            Resumption::WithinSession => own,
+            Resumption::WithinSession => own.and_then(KeptSession::tls),
             Resumption::Share(share) => self.pools[place].next(share),
         };
         let name = target.tls_name.as_deref();
@@ -98,13 +98,13 @@ impl Tls {
 
     /// Keeps sessions that the server at this place of the plan's targets has given. Returns the one that is not for
     /// other connections but for those of the same session of the plan.
-    pub(super) fn keep(&mut self, place: usize, mut given: Vec<Session>) -> Option<Session> {
+    pub(super) fn keep(&mut self, place: usize, mut given: Vec<Session>) -> Option<KeptSession> {
         match self.pool(place) {
             Some(pool) => {
                 pool.put(given);
                 None
             }
-            None => given.pop(),
+            None => given.pop().map(KeptSession::Tls),
         }
     }
 

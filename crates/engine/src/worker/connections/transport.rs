@@ -87,6 +87,10 @@ impl<S> Transport<S> {
         self.datagram.as_deref()
     }
 
+    pub(super) fn datagram_mut(&mut self) -> Option<&mut Datagram> {
+        self.datagram.as_deref_mut()
+    }
+
     /// Returns whether a handshake comes before calls.
     pub(super) fn has_handshake(&self) -> bool {
         self.secured.is_some() || self.datagram.is_some()

@@ -9,7 +9,7 @@ use httperf_load::page::Link;
 use httperf_load::scenario;
 use httperf_load::visit::{Next, Step, Visit};
 use httperf_plan::{Clients, Plan, Script, UNLIMITED, Workload};
-use httperf_proto::{HeaderBlock, tls};
+use httperf_proto::HeaderBlock;
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
@@ -18,7 +18,7 @@ use super::page::Page;
 use super::pool::Waiting;
 use super::replay::RecordedClient;
 use super::{Dispatch, Policy, Timer, retry_pause};
-use crate::worker::connections::{Cx, Opening, Owner};
+use crate::worker::connections::{Cx, KeptSession, Opening, Owner, Resumable};
 use crate::worker::run::{Call, NewCall};
 use crate::worker::{CallKey, ConnectionKey, SessionKey};
 use crate::{Network, Observation};
@@ -51,7 +51,7 @@ pub(super) struct Session<'a> {
     pub(super) jars: Jars,
     page: Option<Box<Page>>,
     /// The TLS session that its next connection to a target offers to resume, with that target.
-    tls_session: Option<(usize, tls::Session)>,
+    tls_session: Option<(usize, KeptSession)>,
     replies: u64,
     established: u64,
     /// A step of its scenario is under way.
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
         self.jars.header(self.target, uri, clock)
     }
 
-    pub(super) fn keep_tls_session(&mut self, session: tls::Session) {
+    pub(super) fn keep_tls_session(&mut self, session: KeptSession) {
         self.tls_session = Some((self.target, session));
     }
 
@@ -424,8 +424,11 @@ impl<'a> Dispatch<'a> {
     pub(super) fn open_connection<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let session = &mut self.sessions[owner.session];
         let target = session.target;
-        let known = session.tls_session.as_ref().filter(|(server, _)| *server == target);
-        let tls_session = known.map(|(_, session)| session.clone());
+        let known = session.tls_session.take_if(|(server, _)| *server == target);
+        let tls_session = known.map(|(server, kept)| {
+            session.tls_session = kept.again().map(|again| (server, again));
+            kept
+        });
         let opening = Opening { owner, target, due: session.ready_at, tls_session };
         match cx.connections.open(opening, cx.run) {
             Ok(connection) => session.slots[owner.slot].connection = Some(connection),

@@ -5,6 +5,7 @@ mod http2;
 mod load;
 mod material;
 mod metrics;
+mod quic;
 mod results;
 mod sources;
 mod tls;
@@ -26,6 +27,7 @@ pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
 pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use metrics::{InfluxTarget, MetricsArgs};
+pub use quic::QuicArgs;
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
@@ -89,6 +91,8 @@ pub struct Args {
     pub http_version: Option<Version>,
     /// All about HTTP/2.
     pub http2: Http2Args,
+    /// About QUIC.
+    pub quic: QuicArgs,
     /// `--add-header`, with its escapes.
     pub add_header: Option<Vec<u8>>,
     /// `--add-header-file`.
@@ -255,6 +259,7 @@ impl Default for Args {
             method: None,
             http_version: None,
             http2: Http2Args::default(),
+            quic: QuicArgs::default(),
             add_header: None,
             add_header_file: None,
             no_host_header: false,
@@ -319,6 +324,14 @@ impl Args {
     #[must_use]
     pub fn uses_tls(&self) -> bool {
         self.tls.wanted || self.lists_https || self.url().is_some_and(|url| url.https)
+    }
+
+    /// Leaves the sizes of buffers to the system for HTTP/3, unless an option gives them: the usual ones are the classic
+    /// tool's, and datagrams that do not fit in are lost.
+    pub(super) fn settle_buffers(&mut self) {
+        if self.version() == Version::HTTP_3 && self.sources.buffers_sized_by.is_none() {
+            self.sources.system_buffers = true;
+        }
     }
 
     /// The version of HTTP to speak.
@@ -391,6 +404,7 @@ impl Args {
             )));
         }
         self.http2.check(self)?;
+        self.quic.check(self)?;
         self.load.check(self)?;
         self.fleet.check()?;
         self.check_results()?;

@@ -1,10 +1,12 @@
 //! From what was typed about HTTP/2 to how it is spoken, and what of requests has no place in it.
 
-use httperf_plan::{Header, HeaderError, Http2, Plan, Script, Sessions, UriSource, Workload};
+use std::time::Duration;
+
+use httperf_plan::{Header, HeaderError, Http2, Plan, Quic, Script, Sessions, UriSource, Workload};
 use httperf_proto::request::is_connection_specific;
 use thiserror::Error;
 
-use super::text;
+use super::{FOREVER, text};
 use crate::command_line::args::{Args, Version};
 
 /// Errors in the options of HTTP/2.
@@ -16,6 +18,9 @@ pub enum Http2Error {
          server choose"
     )]
     AutoInTheClear,
+    /// HTTP/3 without the TLS that is inside.
+    #[error("--http-version=3: expected a server with TLS (https://, or --ssl), which HTTP/3 has inside")]
+    Http3InTheClear,
     /// A way from HTTP/1.1 to HTTP/2 where the handshake of TLS says what is spoken.
     #[error(
         "--h2c-upgrade: expected a server without TLS, got {0}; --http-version=auto lets the handshake choose"
@@ -69,9 +74,28 @@ pub enum Http2Error {
     },
 }
 
+/// The parameters of QUIC, if it is spoken.
+pub(super) fn quic(args: &Args) -> Quic {
+    let (given, usual) = (&args.quic, Quic::default());
+    let idle_timeout = given.idle_timeout.map(|seconds| match seconds {
+        0.0 => FOREVER,
+        seconds => Duration::from_secs_f64(seconds),
+    });
+    Quic {
+        idle_timeout: idle_timeout.unwrap_or(usual.idle_timeout),
+        window: given.window.unwrap_or(usual.window),
+        stream_window: given.stream_window.unwrap_or(usual.stream_window),
+        max_datagram: given.max_datagram.unwrap_or(usual.max_datagram),
+        congestion: given.congestion.unwrap_or(usual.congestion),
+    }
+}
+
 /// The parameters of HTTP/2, if it is spoken.
 pub(super) fn plan(args: &Args) -> Result<Http2, Http2Error> {
     let given = &args.http2;
+    if args.version() == Version::HTTP_3 && !args.uses_tls() {
+        return Err(Http2Error::Http3InTheClear);
+    }
     if !args.version().may_be_http2() {
         return Ok(Http2::default());
     }

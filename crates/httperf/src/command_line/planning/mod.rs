@@ -160,6 +160,7 @@ fn plan_of(
         .timeouts(Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER))
         .tls(tls)
         .http2(http2)
+        .quic(http2::quic(args))
         .proxy(proxy)
         .sockets(sockets)
         .runtime(file.and_then(|file| scenario::runtime(args, file)).or(limit(load::runtime(args))))

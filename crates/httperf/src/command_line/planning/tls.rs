@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use httperf_plan::{Identity, Resumption, Tls, TlsVersion, Trust};
+use httperf_plan::{Identity, Quic, Resumption, Tls, TlsVersion, Trust};
 use httperf_proto::tls::{ABSENT_GROUPS, CipherList, ConfigError, are_certificates, cipher_list};
 use thiserror::Error;
 use url::Host;
@@ -52,6 +52,17 @@ pub enum TlsError {
     /// Only others than the one that is to be spoken.
     #[error("--tls-alpn: expected h2 in the list with --http-version=2, got `{0}`")]
     WithoutHttp2(String),
+    /// Anything but the one protocol of QUIC that is spoken.
+    #[error("--tls-alpn: expected h3 alone with --http-version=3, got `{0}`")]
+    OtherThanHttp3(String),
+    /// An option of TLS that QUIC's has no use for.
+    #[error("{option}: expected no --http-version=3 beside it, {reason}")]
+    NotOverQuic {
+        /// The option.
+        option: &'static str,
+        /// Why it means nothing.
+        reason: &'static str,
+    },
     /// A version that HTTP/2 must not be spoken over (RFC 9113, section 9.2).
     #[error(
         "{option}: expected TLS 1.2 or newer with --http-version={version}, got a newest version of {max}"
@@ -94,6 +105,9 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
     }
     let given = &args.tls;
     let (min, max) = versions(args)?;
+    if args.version() == Version::HTTP_3 {
+        check_over_quic(args, max)?;
+    }
     if given.handshake_only && args.session.is_some() {
         return Err(TlsError::HandshakeOnly("session workload"));
     }
@@ -126,6 +140,25 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
     Ok(Some(tls))
 }
 
+/// Refuses options that mean nothing over QUIC: its TLS is version 1.3 of another library.
+fn check_over_quic(args: &Args, max: TlsVersion) -> Result<(), TlsError> {
+    let given = &args.tls;
+    let old = "whose TLS is always version 1.3";
+    let protocol = matches!(given.protocol, Some(Protocol::Only(version)) if version != TlsVersion::Tls13);
+    let refused = [
+        ("--ssl-ciphers", given.ciphers.is_some(), "which has no cipher suites of TLS 1.2 or older"),
+        ("--ssl-protocol", protocol, old),
+        ("--tls-max", given.max.is_some() && max < TlsVersion::Tls13, old),
+        (
+            "--tls-cert-compression",
+            !given.certificate_compression.is_empty(),
+            "whose library takes no compressed certificates",
+        ),
+    ];
+    let first = refused.into_iter().find(|&(_, is_given, _)| is_given);
+    first.map_or(Ok(()), |(option, _, reason)| Err(TlsError::NotOverQuic { option, reason }))
+}
+
 fn versions(args: &Args) -> Result<(TlsVersion, TlsVersion), TlsError> {
     let given = &args.tls;
     let usual = Tls::default();
@@ -153,16 +186,19 @@ fn version_name(version: TlsVersion) -> &'static str {
 /// The protocols offered: those that were typed, or else those that the version of HTTP needs.
 fn alpn(args: &Args, max: TlsVersion) -> Result<Vec<Vec<u8>>, TlsError> {
     const HTTP_2: &[u8] = b"h2";
+    const HTTP_3: &[u8] = b"h3";
     let version = args.version();
     let list = match (&args.tls.alpn, version) {
         (Some(list), _) => list,
         (None, Version::HTTP_2) => HTTP_2,
+        (None, Version::HTTP_3) => HTTP_3,
         (None, Version::Auto) => &b"h2,http/1.1"[..],
         (None, Version::Numbered { .. }) => return Ok(Vec::new()),
     };
     let protocols: Vec<Vec<u8>> = list.split(|&byte| byte == b',').map(<[u8]>::to_vec).collect();
     let is_spoken = |protocol: &Vec<u8>| match &protocol[..] {
-        b"http/1.0" | b"http/1.1" => true,
+        b"http/1.0" | b"http/1.1" => version != Version::HTTP_3,
+        protocol if protocol == HTTP_3 => version == Version::HTTP_3,
         protocol => protocol == HTTP_2 && version.may_be_http2(),
     };
     if let Some(other) = protocols.iter().find(|protocol| !is_spoken(protocol))
@@ -171,6 +207,9 @@ fn alpn(args: &Args, max: TlsVersion) -> Result<Vec<Vec<u8>>, TlsError> {
         return Err(TlsError::Protocol(text(other)));
     }
     let offers_http2 = protocols.iter().any(|protocol| protocol == HTTP_2);
+    if version == Version::HTTP_3 && protocols != [HTTP_3] {
+        return Err(TlsError::OtherThanHttp3(text(list)));
+    }
     if version == Version::HTTP_2 && !offers_http2 {
         return Err(TlsError::WithoutHttp2(text(list)));
     }
@@ -302,7 +341,11 @@ fn key_log(args: &Args, environment: Option<OsString>) -> Option<PathBuf> {
 
 /// Lets the library judge what only it knows. The file for secrets is left alone until the run.
 fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
-    let judged = httperf_engine::tls_context(&Tls { key_log: None, ..tls.clone() });
+    let judged = Tls { key_log: None, ..tls.clone() };
+    let judged = match args.version() {
+        Version::HTTP_3 => httperf_engine::quic_context(&Quic::default(), &judged).map(drop),
+        _ => httperf_engine::tls_context(&judged).map(drop),
+    };
     let Err(httperf_engine::TlsError::Config(error)) = judged else { return Ok(()) };
     let refused = |option, reason| Err(TlsError::Refused { option, reason });
     let named = |file: &Option<OsString>, other: &Option<OsString>| {

@@ -8,6 +8,7 @@ mod load;
 mod material;
 mod metrics;
 pub(crate) mod objectives;
+mod quic;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
@@ -43,6 +44,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Bodies and header fields", options: material::OPTIONS },
         Group { title: "Checks of replies", options: checks::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
+        Group { title: "QUIC, under HTTP/3", options: quic::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
         Group { title: "Socket options", options: sources::SOCKETS },
@@ -69,6 +71,7 @@ impl Args {
         let order = Order::from_environment();
         parse(&COMMAND, argv, order, self)?;
         self.given.extend(given(&COMMAND, argv, order));
+        self.settle_buffers();
         self.check_words(other_words(&COMMAND, argv, order))?;
         self.check()
     }
@@ -78,7 +81,7 @@ impl Args {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// The number of those groups, which come first above.
-const RUN_GROUPS: usize = 16;
+const RUN_GROUPS: usize = 17;
 
 #[cfg(test)]
 mod tests {

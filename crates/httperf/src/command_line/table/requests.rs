@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.method = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::with_value("http-version", "A.B|2|auto", "speaks HTTP/1.0, HTTP/1.1 or HTTP/2")
+    Opt::with_value("http-version", "A.B|2|3|auto", "speaks HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3")
         .common()
         .classic()
         .details(&[
@@ -22,6 +22,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              is known to speak it, unless --h2c-upgrade asks. auto leaves it to the handshake of TLS \
              whether HTTP/2 or HTTP/1.1 is spoken, and the report says what was; in the clear nobody \
              could choose, and it is refused.",
+            "3 speaks HTTP/3 over QUIC, which has TLS inside: the server is an https:// URL, or --ssl is \
+             given. It goes over UDP, to the same address and port.",
         ])
         .apply(|args, value| {
             let version = parse_version(value.bytes());

@@ -1,0 +1,53 @@
+//! Arguments about QUIC.
+
+use httperf_plan::{Congestion, MaxDatagram, QuicWindow};
+
+use super::{Args, Version};
+use crate::command_line::grammar::ParseStop;
+
+/// Arguments about QUIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QuicArgs {
+    /// `--quic-idle-timeout` in seconds.
+    pub idle_timeout: Option<f64>,
+    /// `--quic-window` in bytes.
+    pub window: Option<QuicWindow>,
+    /// `--quic-stream-window` in bytes.
+    pub stream_window: Option<QuicWindow>,
+    /// `--quic-max-datagram` in bytes.
+    pub max_datagram: Option<MaxDatagram>,
+    /// `--quic-congestion`.
+    pub congestion: Option<Congestion>,
+}
+
+impl QuicArgs {
+    /// Refuses what means nothing in the version that is spoken.
+    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
+        let given = [
+            ("--quic-idle-timeout", self.idle_timeout.is_some()),
+            ("--quic-window", self.window.is_some()),
+            ("--quic-stream-window", self.stream_window.is_some()),
+            ("--quic-max-datagram", self.max_datagram.is_some()),
+            ("--quic-congestion", self.congestion.is_some()),
+        ];
+        if args.version() == Version::HTTP_3 {
+            let over_tcp = [
+                ("--unix-socket", args.unix_socket.is_some()),
+                ("--proxy", args.sources.proxy.is_some()),
+                ("--tcp-fastopen", args.sources.fast_open),
+                ("--close-with-reset", args.close_with_reset),
+                ("--hog", args.hog),
+            ];
+            let first = over_tcp.into_iter().find(|&(_, is_given)| is_given);
+            return first.map_or(Ok(()), |(option, _)| {
+                Err(ParseStop::rejected(format!(
+                    "{option}: expected no --http-version=3 beside it, which goes over UDP"
+                )))
+            });
+        }
+        let first = given.into_iter().find(|&(_, is_given)| is_given);
+        first.map_or(Ok(()), |(option, _)| {
+            Err(ParseStop::rejected(format!("{option}: needs --http-version=3, which goes over QUIC")))
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! The parameters of QUIC, once `--http-version=3` asks for it.
+
+use httperf_plan::Congestion;
+
+use super::http2::size;
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::values::seconds;
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt::with_value("quic-idle-timeout", "X", "gives up a connection on which nothing arrives for X seconds")
+        .details(&[
+            "Default: 30. The server may have a shorter time-out, which then counts for both. 0 is for ever.",
+        ])
+        .apply(|args, value| {
+            args.quic.idle_timeout = Some(seconds("--quic-idle-timeout", value)?);
+            Ok(())
+        }),
+    Opt::with_value(
+        "quic-stream-window",
+        "BYTES",
+        "lets the server send up to this many bytes of a reply ahead (flow control)",
+    )
+    .details(&["Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s."])
+    .apply(|args, value| {
+        args.quic.stream_window = Some(size("--quic-stream-window", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "quic-window",
+        "BYTES",
+        "lets the server send up to this many bytes of all replies of a connection ahead",
+    )
+    .details(&["Default: 15m. As --quic-stream-window."])
+    .apply(|args, value| {
+        args.quic.window = Some(size("--quic-window", value)?);
+        Ok(())
+    }),
+    Opt::with_value("quic-max-datagram", "BYTES", "sends and takes datagrams of up to this many bytes")
+        .details(&[
+            "Default: 1452, which fits an Ethernet over IPv6. Range: 1200 to 65527 bytes of UDP payload. A \
+             connection begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3).",
+        ])
+        .apply(|args, value| {
+            args.quic.max_datagram = Some(size("--quic-max-datagram", value)?);
+            Ok(())
+        }),
+    Opt::with_value("quic-congestion", "NAME", "controls congestion by cubic, newreno or bbr")
+        .details(&[
+            "Default: cubic (RFC 9438). newreno is that of RFC 9002, bbr an experiment of the library.",
+        ])
+        .apply(|args, value| {
+            args.quic.congestion = Some(match value.bytes() {
+                b"cubic" => Congestion::Cubic,
+                b"newreno" => Congestion::NewReno,
+                b"bbr" => Congestion::Bbr,
+                _ => return Err(ParseStop::expected("--quic-congestion", "cubic, newreno or bbr", value)),
+            });
+            Ok(())
+        }),
+];
