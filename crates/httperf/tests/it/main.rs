@@ -16,6 +16,7 @@ mod fleet_trials;
 mod generated;
 mod http2_options;
 mod http2_servers;
+mod http3;
 mod import;
 mod launching;
 mod like;

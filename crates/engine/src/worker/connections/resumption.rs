@@ -143,6 +143,12 @@ impl<T: Resumable> ResumptionPool<T> {
 mod tests {
     use super::*;
 
+    impl Resumable for usize {
+        fn again(&self) -> Option<Self> {
+            Some(*self)
+        }
+    }
+
     /// Makes `count` handshakes one after the other with a server that gives one ticket in each. Returns how many
     /// resumed. `accepts`: whether it accepts a session that has been offered this often before.
     fn resumed(count: usize, share: f64, accepts: impl Fn(u32) -> bool) -> usize {
@@ -190,7 +196,7 @@ mod tests {
 
     #[test]
     fn failed_handshakes_are_in_neither_part() {
-        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
+        let mut pool: ResumptionPool<usize> = ResumptionPool::new(4);
         pool.put(vec![1, 2]);
         let (mut resumed, mut whole) = (0, 0);
         for turn in 0..400 {
@@ -207,7 +213,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_tickets_that_do_not_come() {
-        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
+        let mut pool: ResumptionPool<usize> = ResumptionPool::new(4);
         assert!(pool.is_short());
         pool.handle_vain_wait();
         assert!(!pool.is_short());
@@ -215,7 +221,7 @@ mod tests {
 
     #[test]
     fn only_so_many_sessions_are_kept() {
-        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
+        let mut pool: ResumptionPool<usize> = ResumptionPool::new(4);
         pool.put((0..10).collect());
         assert_eq!(pool.sessions, [6, 7, 8, 9]);
     }

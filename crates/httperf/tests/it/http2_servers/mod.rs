@@ -10,6 +10,6 @@ mod choosing;
 mod endings;
 mod exchanges;
 mod peers;
-mod ran;
+pub(crate) mod ran;
 mod relay;
 mod requests;
