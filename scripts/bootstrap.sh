@@ -70,6 +70,7 @@ look_for_test_tools() {
     have wrk || missing+=(wrk)
     have h2load || missing+=(nghttp2-client)
     have gtlsclient || missing+=(ngtcp2-client)
+    have gtlsserver || missing+=(ngtcp2-server)
     have nghttpd || missing+=(nghttp2-server)
     have nghttpx || missing+=(nghttp2-proxy)
     have h2o || missing+=(h2o)
