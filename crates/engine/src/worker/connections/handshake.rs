@@ -1,6 +1,6 @@
 //! TLS on a connection: from the handshake to the bytes that it protects.
 
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use httperf_plan::HttpVersion;
 use httperf_proto::tls::{self, Kind, Progress};
@@ -89,24 +89,8 @@ impl<N: Network> Connections<N> {
         let (due, target) = (connection.due(), connection.target);
         let Some(secured) = connection.transport.secured() else { return };
         let handshake = secured.client().handshake();
-        let kind = match handshake.kind {
-            Kind::Full => HandshakeKind::Full,
-            Kind::Resumed => HandshakeKind::Resumed,
-            Kind::EarlyData => HandshakeKind::EarlyData,
-        };
-        let done = Handshake {
-            kind,
-            time: now - secured.started(),
-            sent: handshake.sent,
-            received: handshake.received,
-            hello_retry: handshake.hello_retry,
-            version: handshake.version,
-            cipher: handshake.cipher,
-            group: handshake.group,
-            signature: handshake.signature,
-            protocol: handshake.protocol,
-            compressed_certificate: handshake.compressed_certificate,
-        };
+        let done = outcome(&handshake, now - secured.started());
+        let kind = done.kind;
         run.recorder.handshake_done(due, &done);
         if let Some(early) = secured.early_requests() {
             run.recorder.early_requests(due, early);
@@ -114,13 +98,7 @@ impl<N: Network> Connections<N> {
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             run.recorder.certificate_shown(due, || {
-                let shown = secured.client().certificate(i64::try_from(unix_now).unwrap_or(i64::MAX))?;
-                Some(Certificate {
-                    subject: shown.subject,
-                    key: shown.key,
-                    chain_length: shown.chain_length,
-                    days_left: shown.days_left,
-                })
+                secured.client().certificate(i64::try_from(unix_now).unwrap_or(i64::MAX)).map(shown)
             });
         }
         let is_refused = secured.offered() && kind == HandshakeKind::Full;
@@ -355,4 +333,31 @@ impl<N: Network> Connections<N> {
         }
         self.tell(key, EventKind::TicketSettled, now, to);
     }
+}
+
+/// Returns the outcome of a handshake that took this long.
+pub(super) fn outcome<'a>(handshake: &tls::Handshake<'a>, time: Duration) -> Handshake<'a> {
+    Handshake {
+        kind: match handshake.kind {
+            Kind::Full => HandshakeKind::Full,
+            Kind::Resumed => HandshakeKind::Resumed,
+            Kind::EarlyData => HandshakeKind::EarlyData,
+        },
+        time,
+        sent: handshake.sent,
+        received: handshake.received,
+        hello_retry: handshake.hello_retry,
+        version: handshake.version,
+        cipher: handshake.cipher,
+        group: handshake.group,
+        signature: handshake.signature,
+        protocol: handshake.protocol,
+        compressed_certificate: handshake.compressed_certificate,
+    }
+}
+
+/// Returns a server's certificate as it is recorded.
+pub(super) fn shown(certificate: tls::Certificate) -> Certificate {
+    let tls::Certificate { subject, key, chain_length, days_left } = certificate;
+    Certificate { subject, key, chain_length, days_left }
 }

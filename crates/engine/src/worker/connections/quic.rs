@@ -7,13 +7,14 @@ use std::time::UNIX_EPOCH;
 use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
 use httperf_proto::quic::{self, Context, Datagrams, Figures, Loss, Ticket};
-use httperf_proto::tls::{EarlyData, Failure as Refusal, Kind, Progress};
+use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
 use httperf_proto::{Engine, ProtocolError};
 use httperf_stats::{
-    EarlyRequests, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+    EarlyRequests, Failure, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
 };
 
 use super::connection::Connection;
+use super::handshake::{outcome, shown};
 use super::progress::{Stage, Write};
 use super::resumption::{KeptSession, ResumptionPool};
 use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
@@ -289,24 +290,8 @@ impl<N: Network> Connections<N> {
             return;
         };
         let handshake = quic.handshake();
-        let kind = match handshake.kind {
-            Kind::Full => HandshakeKind::Full,
-            Kind::Resumed => HandshakeKind::Resumed,
-            Kind::EarlyData => HandshakeKind::EarlyData,
-        };
-        let done = Handshake {
-            kind,
-            time: now - datagram.started,
-            sent: handshake.sent,
-            received: handshake.received,
-            hello_retry: handshake.hello_retry,
-            version: handshake.version,
-            cipher: handshake.cipher,
-            group: handshake.group,
-            signature: handshake.signature,
-            protocol: handshake.protocol,
-            compressed_certificate: handshake.compressed_certificate,
-        };
+        let done = outcome(&handshake, now - datagram.started);
+        let kind = done.kind;
         run.recorder.handshake_done(due, &done);
         let early = connection.engine.early_count();
         let early = match quic.early_data() {
@@ -327,13 +312,7 @@ impl<N: Network> Connections<N> {
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             run.recorder.certificate_shown(due, || {
-                let shown = quic.certificate(i64::try_from(unix_now).unwrap_or(i64::MAX))?;
-                Some(httperf_stats::Certificate {
-                    subject: shown.subject,
-                    key: shown.key,
-                    chain_length: shown.chain_length,
-                    days_left: shown.days_left,
-                })
+                quic.certificate(i64::try_from(unix_now).unwrap_or(i64::MAX)).map(shown)
             });
         }
         let is_refused = datagram.offered && kind == HandshakeKind::Full;
