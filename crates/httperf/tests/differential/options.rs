@@ -125,10 +125,10 @@ pub(crate) fn rows() -> Vec<Row> {
                         .both(says(message, ""))
                 }))
                 .chain([
-                    Case::failing("--http-version 3.0", 1)
+                    Case::failing("--http-version 4.0", 1)
                         .against(ok())
                         .same(&[Stdout, Stderr, Exit])
-                        .both(says("httperf: unexpected version code 30000", "")),
+                        .both(says("httperf: unexpected version code 40000", "")),
                     // What looks wrong and is accepted all the same.
                     Case::new(ok(), "--num-conns +2 --num-calls ' 2'").same(ALL).both(calls_per_connection(&[2, 2])),
                     Case::new(ok(), "--http-version 1.0x").same(ALL).both(echo_has("--http-version=1.0")),

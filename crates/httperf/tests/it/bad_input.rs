@@ -113,7 +113,7 @@ const AS_EVER: &[&[&str]] = &[
     // After the echo line.
     &["--server="],
     &["--server=not a name"],
-    &["--server=127.0.0.1", "--port=1", "--http-version=3.0"],
+    &["--server=127.0.0.1", "--port=1", "--http-version=4.0"],
     &["--server=127.0.0.1", "--port=1", "--wlog=y,missing"],
     &["--server=127.0.0.1", "--port=1", "--wlog=y,empty"],
     &["--server=127.0.0.1", "--port=1", "--wsess=1,1,0", "--wlog=y,missing"],

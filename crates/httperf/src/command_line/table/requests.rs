@@ -90,8 +90,13 @@ mod tests {
         for text in ["2", "2.0", "2.0x"] {
             assert_eq!(parse_version(text.as_bytes()), Some(Version::HTTP_2), "{text}");
         }
+        for text in ["3", "3.0", "3.0x"] {
+            assert_eq!(parse_version(text.as_bytes()), Some(Version::HTTP_3), "{text}");
+        }
         assert_eq!(parse_version(b"auto"), Some(Version::Auto));
-        for text in ["", "1", "1.", ".1", "a.b", "-1.1", "1.4294967296", "2x", " 2", "3", "AUTO", "auto "] {
+        for text in
+            ["", "1", "1.", ".1", "a.b", "-1.1", "1.4294967296", "2x", " 2", "3x", "4", "AUTO", "auto "]
+        {
             assert_eq!(parse_version(text.as_bytes()), None, "{text}");
         }
     }

@@ -270,7 +270,10 @@ const OPTIONS: &[ToolOption<State>] = &[
         state.load.version = Version::Http2;
         Ok(())
     }),
-    ToolOption::lost_flag(&["--http3"], "HTTP/3 is not spoken"),
+    flag(&["--http3", "--http3-only"], |state, _| {
+        state.load.version = Version::Http3;
+        Ok(())
+    }),
     value(&["-m", "--max-time"], |state, text| {
         state.load.timeout = Some(seconds(text)?);
         Ok(())

@@ -111,6 +111,10 @@ const OPTIONS: &[ToolOption<State>] = &[
         (state.in_clear, state.over_tls) = (Version::Http11, Version::Http11);
         Ok(())
     }),
+    flag(&["--h3"], |state, _| {
+        state.over_tls = Version::Http3;
+        Ok(())
+    }),
     value(&["-p", "--no-tls-proto"], |state, text| {
         state.in_clear = match text {
             "h2c" => Version::Http2,
@@ -126,7 +130,10 @@ const OPTIONS: &[ToolOption<State>] = &[
             (true, true) => Version::Negotiated,
             (true, false) => Version::Http2,
             (false, true) => Version::Http11,
-            (false, false) => return Err(Expected("a list with h2 or http/1.1, which can be spoken here")),
+            (false, false) if text == "h3" => Version::Http3,
+            (false, false) => {
+                return Err(Expected("a list with h2 or http/1.1, or h3 alone, which can be spoken here"));
+            }
         };
         Ok(())
     }),
@@ -191,9 +198,12 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     ToolOption::lost_flag(&["--ktls"], "TLS is not handed to the kernel"),
-    ToolOption::lost_flag(&["--no-udp-gso"], "HTTP/3 is not spoken"),
-    ToolOption::lost_value(&["--max-udp-payload-size"], "HTTP/3 is not spoken"),
-    ToolOption::lost_value(&["--qlog-file-base"], "HTTP/3 is not spoken"),
+    ToolOption::lost_flag(&["--no-udp-gso"], "datagrams always leave together if they are due together"),
+    value(&["--max-udp-payload-size"], |state, text| {
+        state.load.add("--quic-max-datagram", text);
+        Ok(())
+    }),
+    ToolOption::lost_value(&["--qlog-file-base"], "no qlog is written"),
     ToolOption::lost_value(&["--log-file"], "--calls FILE.csv writes a row for each request"),
     ToolOption::lost_flag(
         &["-v", "--verbose"],

@@ -29,9 +29,9 @@ pub(super) const OHA: Tool = Tool {
                     .to_owned(),
             );
         }
-        if load.version != Version::Http2 && load.outstanding > 1 {
+        if !matches!(load.version, Version::Http2 | Version::Http3) && load.outstanding > 1 {
             load.outstanding = 1;
-            load.notes.push("-p: oha sends requests in parallel over HTTP/2 alone".to_owned());
+            load.notes.push("-p: oha sends requests in parallel over HTTP/2 and HTTP/3 alone".to_owned());
         }
         if matches!(&load.body, Some(Body::Form(_))) && load.method.is_none() {
             load.method = Some("POST".to_owned());
@@ -132,7 +132,8 @@ const OPTIONS: &[ToolOption<State>] = &[
             "1.0" => Version::Http10,
             "1.1" => Version::Http11,
             "2" => Version::Http2,
-            _ => return Err(Expected("1.0, 1.1 or 2, which can be spoken here")),
+            "3" => Version::Http3,
+            _ => return Err(Expected("1.0, 1.1, 2 or 3, which can be spoken here")),
         };
         Ok(())
     }),

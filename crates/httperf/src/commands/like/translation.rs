@@ -102,6 +102,8 @@ pub(super) enum Version {
     Http11,
     /// HTTP/2, known beforehand.
     Http2,
+    /// HTTP/3.
+    Http3,
     /// HTTP/2 if the handshake of TLS agrees on it, else HTTP/1.1.
     Negotiated,
     /// HTTP/2 in the clear if the server upgrades to it, as [`Version::Negotiated`] over TLS.
@@ -316,7 +318,7 @@ impl Load {
                 calls.saturating_mul(connections)
             ));
         }
-        if calls > SURELY_KEPT && self.version != Version::Http2 {
+        if calls > SURELY_KEPT && !matches!(self.version, Version::Http2 | Version::Http3) {
             self.notes.push(format!(
                 "a connection that the server closes before its {calls} requests are made is not replaced, which leaves \
                  requests out; in a run with --duration and without --num-calls it is"
@@ -330,6 +332,7 @@ impl Load {
             (Version::Http10, _) => "1.0",
             (Version::Http11, _) | (Version::Negotiated, false) => "",
             (Version::Http2, _) => "2",
+            (Version::Http3, _) => "3",
             (Version::Negotiated | Version::Upgraded, true) => "auto",
             (Version::Upgraded, false) => {
                 words.flag("--h2c-upgrade");
@@ -340,8 +343,8 @@ impl Load {
             words.option("--http-version", version);
         }
         if self.outstanding > 1 && self.pace != Pace::Once {
-            let is_http2 = version == "2" || version == "auto";
-            words.option(if is_http2 { "--streams" } else { "--pipeline" }, self.outstanding.to_string());
+            let has_streams = ["2", "3", "auto"].contains(&version);
+            words.option(if has_streams { "--streams" } else { "--pipeline" }, self.outstanding.to_string());
         }
     }
 
@@ -351,7 +354,8 @@ impl Load {
         if method != usual {
             words.option("--method", method);
         }
-        if !self.keep_alive && self.version != Version::Http2 && !self.has_header("Connection") {
+        let is_binary = matches!(self.version, Version::Http2 | Version::Http3);
+        if !self.keep_alive && !is_binary && !self.has_header("Connection") {
             self.headers.push("Connection: close".to_owned());
         }
         if let Some(codings) = self.accept_encoding.filter(|_| !self.has_header("Accept-Encoding")) {
