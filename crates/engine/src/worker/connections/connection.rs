@@ -6,6 +6,7 @@ use httperf_plan::{Arrivals, Workload};
 use httperf_proto::{Awaited, Engine, Protocol, Sent};
 use httperf_stats::{Carrier, Failure, Instant};
 
+use super::progress::Stage;
 use super::quic::Datagram;
 use super::tls::Secured;
 use super::transport::Transport;
@@ -102,6 +103,14 @@ impl<S> Connection<S> {
     /// Returns whether it has delivered a reply.
     pub(super) fn has_answered(&self) -> bool {
         self.replies > 0
+    }
+
+    /// Returns whether it has come to no server: over datagrams, nothing has arrived.
+    pub(super) fn is_unreached(&self) -> bool {
+        match self.engine.quic() {
+            Some(quic) => quic.figures().datagrams_received == 0,
+            None => self.transport.stage() == Stage::Connecting,
+        }
     }
 
     /// Returns whether it is established and has no calls.

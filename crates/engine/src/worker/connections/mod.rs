@@ -499,8 +499,7 @@ impl<N: Network> Connections<N> {
         connection.record_silence(failure, run);
         let (owner, has_answered) = (connection.owner, connection.has_answered());
         // A connection that timed out took its time.
-        let is_unreached =
-            connection.transport.stage() == Stage::Connecting && failure != Failure::ClientTimeout;
+        let is_unreached = connection.is_unreached() && failure != Failure::ClientTimeout;
         let calls = self.retire(key, now, run);
         let kind = EventKind::Lost(Lost { failure, has_answered, is_unreached, calls });
         Event { connection: key, owner, kind }
@@ -540,6 +539,7 @@ impl<N: Network> Connections<N> {
             run.recorder.handshake_given_up(now);
         }
         self.deadlines.remove(poll_key(key));
+        self.timers.remove(key, connection.filed);
         let lifetime = connection.has_answered().then(|| connection.age(now));
         run.recorder.connection_closed(connection.due(), lifetime);
         if let Some(lifetime) = lifetime

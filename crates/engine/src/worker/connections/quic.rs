@@ -398,8 +398,7 @@ impl<N: Network> Connections<N> {
         if let Some(timer) = timer
             && connection.filed.is_none_or(|filed| filed > timer)
         {
-            connection.filed = Some(timer);
-            self.timers.push(timer, key);
+            self.timers.file(key, connection.filed.replace(timer), timer);
         }
     }
 
