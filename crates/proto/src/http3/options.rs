@@ -55,7 +55,8 @@ pub struct Limits {
     pub control_frame: usize,
     /// Number of streams whose header blocks may wait for the table of header compression.
     pub blocked_streams: usize,
-    /// Number of frames in a row that bring no call further: empty DATA, unknown types, GOAWAY.
+    /// Number of frames in a row that bring no call further: empty DATA, unknown types, GOAWAY; instructions of header
+    /// compression count as well.
     pub idle_frames: u32,
     /// Number of streams in a row that are reset.
     pub resets: u32,

@@ -56,14 +56,18 @@ impl Connection {
                 }
                 Kind::Control(reader) => self.read_control(reader, &mut input)?,
                 Kind::Encoder => {
-                    self.sections.decoder().handle_encoder_stream(input)?;
-                    self.count_idle()?;
+                    let decoder = self.sections.decoder();
+                    let before = decoder.instruction_count();
+                    decoder.handle_encoder_stream(input)?;
+                    let count = decoder.instruction_count() - before;
+                    self.count_idle_frames(count)?;
                     input = &[];
                     self.unblock();
                 }
                 Kind::Decoder(reader) => {
+                    let before = reader.cancellations();
                     reader.handle_bytes(input)?;
-                    self.count_idle()?;
+                    self.count_idle_frames(reader.cancellations() - before)?;
                     input = &[];
                 }
                 Kind::Ignored => input = &[],

@@ -387,7 +387,12 @@ impl Connection {
 
     /// Counts a frame that brings no call further.
     pub(super) fn count_idle(&mut self) -> Result<(), Violation> {
-        self.idle_frames += 1;
+        self.count_idle_frames(1)
+    }
+
+    /// Counts frames, or instructions of header compression, that bring no call further.
+    pub(super) fn count_idle_frames(&mut self, count: u64) -> Result<(), Violation> {
+        self.idle_frames = self.idle_frames.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         if self.idle_frames > self.options.limits.idle_frames {
             return Err(Violation::of_connection(
                 ErrorCode::H3_EXCESSIVE_LOAD,

@@ -20,6 +20,8 @@ pub(crate) struct Decoder {
     /// The largest capacity that the encoder may choose: what we announced.
     capacity_max: usize,
     insert_count: u64,
+    /// The instructions that were carried out.
+    instruction_count: u64,
     /// The insertions that the encoder was told have arrived.
     known_received_count: u64,
     /// The beginning of an instruction on the encoder stream that is not complete.
@@ -112,6 +114,7 @@ impl Decoder {
             table: DynamicTable::new(0),
             capacity_max: capacity_max as usize,
             insert_count: 0,
+            instruction_count: 0,
             known_received_count: 0,
             partial: Vec::new(),
             instructions: Vec::new(),
@@ -123,6 +126,11 @@ impl Decoder {
     /// Returns the number of insertions that have arrived.
     pub(crate) fn insert_count(&self) -> u64 {
         self.insert_count
+    }
+
+    /// Returns the number of instructions of the encoder that were carried out.
+    pub(crate) fn instruction_count(&self) -> u64 {
+        self.instruction_count
     }
 
     /// Returns the version of the table: while it stays, equal sections mean equal fields.
@@ -247,6 +255,7 @@ impl Decoder {
                 Err(Stop::Incomplete) => return Ok(bytes.len() - input.len()),
                 Err(Stop::Violation(violation)) => return Err(violation),
             }
+            self.instruction_count += 1;
         }
     }
 

@@ -8,9 +8,15 @@ use crate::header_compression::integer::CONTINUATION_MAX_U62;
 pub(crate) struct DecoderStream {
     /// The number of bytes that were read of a stream ID beyond its prefix, if it goes on.
     continued: Option<u32>,
+    cancellations: u64,
 }
 
 impl DecoderStream {
+    /// Returns the number of cancellations that were read.
+    pub(crate) fn cancellations(&self) -> u64 {
+        self.cancellations
+    }
+
     /// Reads bytes of the stream.
     ///
     /// # Errors
@@ -32,6 +38,7 @@ impl DecoderStream {
                 }
                 (Some(count), byte) => (byte & 0x80 != 0).then_some(count + 1),
             };
+            self.cancellations += u64::from(self.continued.is_none());
         }
         Ok(())
     }

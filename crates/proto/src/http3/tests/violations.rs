@@ -505,6 +505,8 @@ fn floods() -> Vec<Case> {
         case("empty DATA", vec![says(&[&ok(), &b"\x00\x00".repeat(21)])], load, idle),
         case("frames of the control stream", vec![own(&[CONTROL, &b"\x21\x00".repeat(20)])], load, idle),
         case("the same GOAWAY", vec![own(&[CONTROL, &b"\x07\x01\x04".repeat(20)])], load, idle),
+        case("instructions for no table", vec![own(&[b"\x02", &b"\x20".repeat(21)])], load, idle),
+        case("cancellations", vec![own(&[b"\x03", &b"\x41".repeat(21)])], load, idle),
         ("resets", gets(5), (0..4).map(|place| Step::Reset(place, 0x102)).collect(), load, resets),
         ("malformed replies", gets(5), (0..4).map(malformed).collect(), load, resets),
         case(
@@ -661,6 +663,8 @@ proptest! {
         let settings: &[u8] = if kind == 0 { &[0x04, 0x00] } else { &[] };
         let steps = [Step::Own(0, [&[kind], settings, &bytes].concat())];
         let (outcome, _) = run(&gets(1), &steps, &Cut::Whole);
+        let (bytewise, _) = run(&gets(1), &steps, &Cut::Bytes);
+        prop_assert_eq!(&bytewise, &outcome);
         let code = outcome.error.map(|error| match error {
             ProtocolError::Http3(error) => error.code.0,
             other => panic!("{other:?}"),
