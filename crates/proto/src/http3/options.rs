@@ -60,7 +60,7 @@ pub struct Limits {
     pub idle_frames: u32,
     /// Number of streams in a row that are reset.
     pub resets: u32,
-    /// Number of unidirectional streams of unknown types.
+    /// Number of unidirectional streams of unknown types, or that end before their type.
     pub unknown_streams: u32,
 }
 

@@ -35,12 +35,26 @@ impl PeerStream {
     }
 
     /// Returns whether the connection cannot do without it (RFC 9114, section 6.2.1; RFC 9204, section 4.2).
-    pub(super) fn is_critical(&self) -> bool {
+    fn is_critical(&self) -> bool {
         matches!(self.kind, Kind::Control(_) | Kind::Encoder | Kind::Decoder(_))
     }
 }
 
 impl Connection {
+    /// The peer ended a stream, or gave it up.
+    pub(super) fn end_peer_stream(&mut self, id: StreamId) {
+        let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return };
+        let stream = self.peer_streams.swap_remove(place);
+        if stream.is_critical() {
+            let reason = "a server that ends a stream which the connection needs";
+            self.fail(Violation::of_connection(ErrorCode::H3_CLOSED_CRITICAL_STREAM, reason));
+        } else if matches!(stream.kind, Kind::New(_))
+            && let Err(violation) = self.count_unknown_stream()
+        {
+            self.fail(violation);
+        }
+    }
+
     /// Uses bytes of a stream that the peer alone sends on.
     pub(super) fn use_peer_bytes(&mut self, id: StreamId, bytes: &[u8]) -> Result<(), Violation> {
         let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return Ok(()) };
@@ -93,13 +107,7 @@ impl Connection {
                 return Err(Violation::of_connection(ErrorCode::H3_ID_ERROR, "a push that was not allowed"));
             }
             StreamType::Unknown(_) => {
-                self.unknown_streams += 1;
-                if self.unknown_streams > self.options.limits.unknown_streams {
-                    return Err(Violation::of_connection(
-                        ErrorCode::H3_EXCESSIVE_LOAD,
-                        "too many streams of unknown types",
-                    ));
-                }
+                self.count_unknown_stream()?;
                 self.quic.stop(id, ErrorCode::H3_STREAM_CREATION_ERROR.0);
                 return Ok(Kind::Ignored);
             }
@@ -112,6 +120,16 @@ impl Connection {
         }
         self.has_opened.push(found);
         Ok(kind)
+    }
+
+    /// Counts a stream that means nothing to us.
+    fn count_unknown_stream(&mut self) -> Result<(), Violation> {
+        self.unknown_streams += 1;
+        if self.unknown_streams > self.options.limits.unknown_streams {
+            let reason = "too many streams of unknown types";
+            return Err(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, reason));
+        }
+        Ok(())
     }
 
     fn read_control(&mut self, reader: &mut Reader, input: &mut &[u8]) -> Result<(), Violation> {

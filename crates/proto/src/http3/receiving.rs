@@ -117,14 +117,6 @@ impl Connection {
         }
     }
 
-    fn end_peer_stream(&mut self, id: StreamId) {
-        let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return };
-        if self.peer_streams.swap_remove(place).is_critical() {
-            let reason = "a server that ends a stream which the connection needs";
-            self.fail(Violation::of_connection(ErrorCode::H3_CLOSED_CRITICAL_STREAM, reason));
-        }
-    }
-
     /// Uses bytes of a stream, up to what leads to an event.
     fn use_bytes(&mut self, id: StreamId, mut bytes: Bytes) {
         let outcome = if id.is_request() {

@@ -515,6 +515,12 @@ fn floods() -> Vec<Case> {
             load,
             unknown,
         ),
+        case(
+            "streams without a type",
+            (0..3).flat_map(|place| [Step::Own(place, b"\x40".to_vec()), Step::EndOwn(place)]).collect(),
+            load,
+            unknown,
+        ),
     ]
 }
 
