@@ -102,7 +102,10 @@ impl Connection {
         if let Some(call) = self.calls.get(id.index()).filter(|call| call.id == id)
             && call.held.is_some()
         {
-            // It is read on when the table has what its header block needs.
+            // It is read on when the table has what its header block needs; but the peer may give up both.
+            if let Some(code) = self.quic.take_reset(id) {
+                self.handle_reset(id, ErrorCode(code));
+            }
             return;
         }
         match self.quic.read(id) {

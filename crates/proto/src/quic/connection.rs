@@ -458,6 +458,12 @@ impl Connection {
         chunk
     }
 
+    /// Returns the code with which the peer gave up a stream, if it has: what arrived before need not be read first. The
+    /// stream is then gone.
+    pub fn take_reset(&mut self, id: StreamId) -> Option<u64> {
+        self.quic.recv_stream(id.0).received_reset().ok()?.map(VarInt::into_inner)
+    }
+
     /// Closes the connection, with a code of the application. What is then to be sent tells the peer.
     pub fn close(&mut self, now: Duration, code: u64) {
         self.quic.close(self.epoch + now, code_of(code), Bytes::new());

@@ -151,6 +151,20 @@ fn resets_are_counted_by_code() {
 }
 
 #[test]
+fn a_reset_ends_a_call_whose_header_block_waits() {
+    let mut pair = Pair::new(Options::default());
+    pair.make(&gets(1));
+    pair.answer(0, &frame(1, b"\x02\x00\x80"), false);
+    pair.settle();
+    assert_eq!(pair.engine.connection.blocked.len(), 1);
+    pair.server.reset(pair.handle, pair.stream(0), 0x102);
+    pair.settle();
+    assert_eq!(pair.events(), [failed(0)]);
+    assert_eq!((pair.engine.pending_count(), pair.engine.connection.blocked.len()), (0, 0));
+    assert_eq!(pair.error, None);
+}
+
+#[test]
 fn a_closed_connection_is_drained_if_it_was_idle() {
     let closes = |pair: &mut Pair, code| pair.server.close(pair.now, pair.handle, code, b"");
     let mut pair = Pair::new(Options::default());
