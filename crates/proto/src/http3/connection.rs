@@ -170,6 +170,15 @@ pub(super) struct OwnStreams {
     pub(super) decoder_bytes: Vec<u8>,
 }
 
+impl Call {
+    /// The peer's windows do not block its request any more, or it has nothing left to send.
+    pub(super) fn end_wait(&mut self, now: Duration) {
+        if let Some(since) = self.blocked_since.take() {
+            self.window_wait += now - since;
+        }
+    }
+}
+
 impl Connection {
     pub(super) fn new(quic: quic::Connection, options: Options) -> Self {
         Self {
@@ -227,9 +236,7 @@ impl Connection {
     /// Removes a call that has ended, whatever is left of its stream.
     pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
         let mut call = self.calls.remove(number)?;
-        if let Some(since) = call.blocked_since.take() {
-            call.window_wait += self.now - since;
-        }
+        call.end_wait(self.now);
         if !call.window_wait.is_zero() {
             let stall = Stall { call: call.call, what: Awaited::Window, time: call.window_wait };
             self.stalls.push_back(stall);

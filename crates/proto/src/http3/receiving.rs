@@ -50,6 +50,7 @@ impl Connection {
         } else if let Some(call) = self.calls.get_mut(id.index()).filter(|call| call.id == id) {
             // Its reply may come all the same (RFC 9114, section 4.1).
             call.upload = Upload::Done;
+            call.end_wait(self.now);
             self.quic.reset(id, ErrorCode::H3_NO_ERROR.0);
         }
     }

@@ -109,8 +109,8 @@ impl Connection {
     /// Sends more of a request, as far as the windows allow.
     fn upload(&mut self, number: u64) {
         let Some(call) = self.calls.get_mut(number) else { return };
-        let Upload::Going { frames, body } = &mut call.upload else { return };
         loop {
+            let Upload::Going { frames, body } = &mut call.upload else { return };
             let rest = &call.request.body()[*body..];
             let written = if !frames.is_empty() {
                 self.quic.write_shared(call.id, frames)
@@ -126,6 +126,7 @@ impl Connection {
                 Written::Stopped => {
                     // The reply may come all the same (RFC 9114, section 4.1).
                     call.upload = Upload::Done;
+                    call.end_wait(self.now);
                     return;
                 }
                 Written::Bytes(0) => {
@@ -133,14 +134,12 @@ impl Connection {
                     return;
                 }
                 Written::Bytes(count) => {
-                    if let Some(since) = call.blocked_since.take() {
-                        call.window_wait += self.now - since;
-                    }
                     if frames.is_empty() {
                         *body += count;
                     } else {
                         frames.advance(count);
                     }
+                    call.end_wait(self.now);
                 }
             }
         }

@@ -164,6 +164,37 @@ fn a_reset_ends_a_call_whose_header_block_waits() {
     assert_eq!(pair.error, None);
 }
 
+/// RFC 9114, section 4.1: a server may answer before it has the whole request, and want no more of it.
+#[test]
+fn a_reply_may_come_before_the_request_is_complete() {
+    for stops in [true, false] {
+        let server = peer::Options { window: 1000, ..SERVER.clone() };
+        let mut pair = Pair::with(&server, Options::default());
+        let begun = pair.now;
+        pair.submit(0, request("PUT", &[0; 1_000_000]));
+        (0..10).for_each(|_| pair.turn());
+        let ended = pair.now;
+        if stops {
+            pair.server.stop(pair.handle, pair.stream(0), 0x100);
+            pair.settle();
+            assert_eq!((pair.events(), pair.engine.pending_count()), (vec![], 1));
+        }
+        pair.answer(0, &ok(), true);
+        pair.settle();
+        assert_eq!(pair.events(), [started(0, 200), done(0, BARE, 0, 0)]);
+        assert_eq!((pair.sent, pair.error), (vec![Sent::Started(CallId(0))], None));
+        let [Stall { call: CallId(0), what: Awaited::Window, time }] = pair.stalls[..] else {
+            panic!("{:?}", pair.stalls)
+        };
+        // It waits until the server has said that it wants no more, or has answered.
+        assert!(
+            time >= ended - begun && time <= ended - begun + 2 * MS,
+            "{stops} {time:?} {:?}",
+            ended - begun
+        );
+    }
+}
+
 #[test]
 fn a_closed_connection_is_drained_if_it_was_idle() {
     let closes = |pair: &mut Pair, code| pair.server.close(pair.now, pair.handle, code, b"");
