@@ -358,6 +358,7 @@ impl Connection {
                 if !matches!(call.upload, Upload::Done) {
                     self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
                 }
+                self.sections.decoder().cancel(call.id.number());
                 self.announce_unprocessed(&call);
             }
         }

@@ -131,6 +131,9 @@ fn calls_beyond_a_goaway_are_given_back() {
     assert_eq!(pair.stopped, [(pair.stream(1), ErrorCode::H3_REQUEST_CANCELLED.0)]);
     let counts = pair.engine.take_counts();
     assert_eq!((counts.goaways, counts.unprocessed), (1, 1));
+    // RFC 9204, section 4.4.2: nothing more of stream 4 is decoded.
+    let decoder = pair.asked.iter().find(|(_, bytes, _)| bytes.first() == Some(&3));
+    assert_eq!(decoder.map(|(_, bytes, _)| &bytes[..]), Some(&[0x03, 0x44][..]));
     pair.answer(0, &ok(), true);
     pair.settle();
     assert_eq!(pair.events(), [started(0, 200), done_last(0, BARE, 0)]);
