@@ -56,6 +56,8 @@ pub(super) struct Connection {
     pub(super) goaway: Option<u64>,
     pub(super) sent: VecDeque<Sent>,
     pub(super) pending_events: VecDeque<Event<'static>>,
+    /// The connection is gone, which counts once all that arrived before has been read.
+    pub(super) loss: Option<quic::Loss>,
     /// The reason why the connection failed, reported after the pending events.
     pub(super) failure: Option<ProtocolError>,
     /// The owner knows that no call is left and none is taken.
@@ -209,6 +211,7 @@ impl Connection {
             goaway: None,
             sent: VecDeque::new(),
             pending_events: VecDeque::new(),
+            loss: None,
             failure: None,
             end_announced: false,
             stalls: VecDeque::new(),

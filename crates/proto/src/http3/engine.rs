@@ -45,8 +45,10 @@ impl Engine {
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.connection.phase {
-            Phase::Open => self.connection.options.streams.saturating_sub(self.pending_count()),
-            Phase::Draining | Phase::Closed => 0,
+            Phase::Open if self.connection.loss.is_none() => {
+                self.connection.options.streams.saturating_sub(self.pending_count())
+            }
+            Phase::Open | Phase::Draining | Phase::Closed => 0,
         }
     }
 
@@ -88,7 +90,7 @@ impl Engine {
     /// Returns whether the peer takes no further calls.
     #[must_use]
     pub fn is_draining(&self) -> bool {
-        self.connection.phase != Phase::Open
+        self.connection.phase != Phase::Open || self.connection.loss.is_some()
     }
 
     /// Adds a call.

@@ -37,7 +37,7 @@ impl Connection {
                 }
                 quic::Event::Stopped(id, _) => self.handle_stopped(id),
                 quic::Event::MoreStreams => self.has_room = true,
-                quic::Event::Lost(loss) => self.handle_loss(loss),
+                quic::Event::Lost(loss) => self.loss = Some(loss),
             }
         }
     }
@@ -55,14 +55,9 @@ impl Connection {
         }
     }
 
+    /// The connection is gone, and all that arrived was read.
     fn handle_loss(&mut self, loss: Loss) {
-        let was_closed = self.phase == Phase::Closed;
         self.phase = Phase::Closed;
-        self.reading = None;
-        self.readable.clear();
-        if was_closed {
-            return;
-        }
         if self.quic.is_established() && self.pending_count() == 0 && !is_fault(&loss) {
             self.announce_end();
         } else {
@@ -91,9 +86,11 @@ impl Connection {
             } else {
                 self.pump();
                 let is_news = !self.readable.is_empty() || !self.pending_events.is_empty();
-                if !is_news && self.failure.is_none() {
-                    return Ok(None);
+                if is_news || self.failure.is_some() {
+                    continue;
                 }
+                let Some(loss) = self.loss.take() else { return Ok(None) };
+                self.handle_loss(loss);
             }
         }
     }

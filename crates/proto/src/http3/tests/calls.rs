@@ -222,6 +222,34 @@ fn a_closed_connection_is_drained_if_it_was_idle() {
 }
 
 #[test]
+fn what_arrived_before_a_close_is_reported() {
+    let mut pair = Pair::new(Options { bodies: true, ..Options::default() });
+    pair.make(&gets(2));
+    pair.answer(0, &[ok(), data(b"all")].concat(), true);
+    pair.answer(1, &[ok(), data(b"part")].concat(), false);
+    let (mut datagrams, sent) = (Vec::new(), pair.now + MS);
+    while let Some((_, datagram)) = pair.server.poll_transmit(sent) {
+        datagrams.push(datagram);
+    }
+    pair.server.close(sent, pair.handle, 0x100, b"");
+    datagrams.extend(pair.server.poll_transmit(sent).map(|(_, datagram)| datagram));
+    pair.now += 2 * MS;
+    for datagram in datagrams {
+        let size = datagram.len();
+        pair.engine.handle_datagrams(pair.now, BytesMut::from(&datagram[..]), size, None);
+    }
+    // As an owner does that asks for the handshake first.
+    assert_eq!(pair.engine.poll_progress(pair.now), None);
+    pair.hear();
+    assert_eq!(
+        pair.events(),
+        [started(0, 200), body(0, b"all"), done(0, BARE, 3, 0), started(1, 200), body(1, b"part")]
+    );
+    assert_eq!(pair.error, Some(ProtocolError::Quic(Loss::Closed(0x100, String::new()))));
+    assert_eq!(pair.engine.pending().collect::<Vec<_>>(), [CallId(1)]);
+}
+
+#[test]
 fn an_idle_connection_times_out() {
     for count in [0, 1] {
         let mut pair = Pair::new(Options::default());
