@@ -420,8 +420,12 @@ impl Connection {
         }
     }
 
-    /// Fails the connection: tells the peer why, and the owner after the pending events.
+    /// Fails the connection: tells the peer why, and the owner after the pending events. One that has failed, or that the
+    /// owner has closed, stays as it is.
     pub(super) fn fail(&mut self, violation: Violation) {
+        if self.phase == Phase::Closed {
+            return;
+        }
         let Violation { code, reason, .. } = violation;
         self.quic.close(self.now, code.0);
         self.phase = Phase::Closed;

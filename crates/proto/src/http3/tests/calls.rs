@@ -351,3 +351,16 @@ fn requests_are_made_again_if_early_data_was_refused() {
     assert_eq!(pair.events(), [each(0), each(2), each(3)].concat());
     assert_eq!(pair.error, None);
 }
+
+#[test]
+fn a_violation_behind_our_close_is_not_told() {
+    let mut pair = Pair::new(Options::default());
+    pair.step(&Step::StopControl, &Cut::Whole);
+    while let Some((_, datagram)) = pair.server.poll_transmit(pair.now) {
+        let size = datagram.len();
+        pair.engine.handle_datagrams(pair.now, BytesMut::from(&datagram[..]), size, None);
+    }
+    pair.engine.close(pair.now);
+    pair.settle();
+    assert_eq!((pair.told, pair.error), (Some(ErrorCode::H3_NO_ERROR.0), None));
+}
