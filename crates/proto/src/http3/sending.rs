@@ -15,6 +15,13 @@ use crate::{Awaited, Sent, Stall};
 impl Connection {
     /// Hands QUIC all that it takes, up to the first request that `may` not be sent.
     pub(super) fn fill(&mut self, may: impl Fn(&Request) -> bool) {
+        if !self.quic.is_established() {
+            self.pump();
+        }
+        // If early data was refused, the owner must know before the requests are sent again.
+        if !self.progress.is_empty() {
+            return;
+        }
         if !self.quic.is_open() || self.phase == Phase::Closed {
             return;
         }
@@ -197,5 +204,7 @@ impl Connection {
         self.uploads.clear();
         self.sent.clear();
         self.own = super::connection::OwnStreams::default();
+        // It would be about streams that do not exist.
+        self.sections.decoder().take_instructions(&mut Vec::new());
     }
 }

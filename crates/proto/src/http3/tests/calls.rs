@@ -352,6 +352,44 @@ fn requests_are_made_again_if_early_data_was_refused() {
     assert_eq!(pair.error, None);
 }
 
+/// Early requests, and the server's answer that refuses them, of which the engine has not told yet.
+fn refused(count: u64) -> Pair {
+    let mut pair = resumed(false, Options::default());
+    (0..count).for_each(|call| pair.submit(call, get()));
+    let mut out = Vec::new();
+    while let Some(sent) = pair.engine.poll_datagrams(pair.now, 10, &mut out) {
+        for datagram in out.chunks(sent.segment) {
+            pair.server.handle(pair.now + MS, "192.0.2.2:5000".parse().unwrap(), datagram);
+        }
+        out.clear();
+    }
+    pair.now += MS;
+    while let Some((_, datagram)) = pair.server.poll_transmit(pair.now) {
+        let size = datagram.len();
+        pair.engine.handle_datagrams(pair.now + MS, BytesMut::from(&datagram[..]), size, None);
+    }
+    pair.now += MS;
+    pair
+}
+
+#[test]
+fn what_is_done_before_the_refusal_is_told_does_no_harm() {
+    let mut pair = refused(3);
+    pair.engine.cancel(pair.now, CallId(1));
+    pair.submit(3, get());
+    pair.settle();
+    assert_eq!(pair.progress, [Progress::EarlyDataRejected, Progress::Done]);
+    for place in 0..3 {
+        pair.answer(place, &ok(), true);
+        pair.settle();
+    }
+    let each = |call| [started(call, 200), done(call, BARE, 0, 0)];
+    assert_eq!(pair.events(), [each(0), each(2), each(3)].concat());
+    // The stream of the call that was cancelled is now that of another.
+    assert!(!pair.asked.iter().any(|(_, bytes, _)| bytes.first() == Some(&3)));
+    assert_eq!(pair.error, None);
+}
+
 #[test]
 fn a_violation_behind_our_close_is_not_told() {
     let mut pair = Pair::new(Options::default());
