@@ -347,8 +347,12 @@ fn who_does_not_know_the_secret_is_sent_away() {
     let outcomes = run(&processes);
     check_exits(&outcomes, 1);
     let [host, guest] = [0, 1].map(|rank| text(&outcomes[rank].stderr));
-    assert!(host.contains("a stranger came to the meeting, as rank 1, and was sent away"), "{host}");
-    assert!(host.contains("waited 6 s for rank 1 of 2, which did not come"), "{host}");
+    assert!(
+        host.contains("a stranger came to the meeting as rank 1 from 127.0.0.1 and was sent away"),
+        "{host}"
+    );
+    let named = "waited 6 s for rank 1 of 2, which did not come; who came as rank 1 from 127.0.0.1 does not know the secret";
+    assert!(host.contains(named), "{host}");
     assert!(guest.contains("rank 0 has refused: it does not know the secret of the fleet"), "{guest}");
 }
 
@@ -373,18 +377,27 @@ fn a_rank_whose_disk_is_full_is_named() {
 fn ranks_that_do_not_come_together_send_nothing() {
     let settings = Settings { has_log: true, ..Settings::default() };
     let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
-    let load = |more: &str| {
-        let place = format!("--meet 127.0.0.1:{}", free_port());
-        format!("--server 127.0.0.1 --port {} {LOAD} {place} --meet-timeout 4 {more}", server.port())
+    let load = |patience: u32, port: u16| {
+        format!(
+            "--server 127.0.0.1 --port {} {LOAD} --meet 127.0.0.1:{port} --meet-timeout {patience}",
+            server.port()
+        )
     };
-    // Two fleets at one port: rank 0 of one is refused the port, and its guest comes to the other.
-    let arguments = load("");
-    let mut processes = fleet(2, &arguments);
-    let mut others = fleet(2, &format!("{arguments} --timeout 9"));
-    let after = |seconds: u32| format!("sh -c 'sleep {seconds}; exec \"$@\"' sh");
-    processes[1].before = after(2);
-    others.iter_mut().for_each(|process| process.before = after(1));
-    processes.extend(others);
+    // Two fleets at one port: rank 0 of one is refused the port, and then its guest comes to the other.
+    let (port, folder) = (free_port(), tempfile::tempdir().expect("a folder can be made"));
+    let ended = |process: usize| folder.path().join(process.to_string()).display().to_string();
+    let after = |event: String, process: usize| {
+        let then = format!("\"$@\"; status=$?; touch {}; exit $status", ended(process));
+        format!("bash -c 'until {event}; do sleep 0.1; done; {then}' bash")
+    };
+    let mut processes = fleet(2, &load(60, port));
+    processes.extend(fleet(2, &format!("{} --timeout 9", load(60, port))));
+    processes[2].before = after(format!("(: </dev/tcp/127.0.0.1/{port}) 2>/dev/null"), 2);
+    processes[3].before = after(format!("[ -e {} ]", ended(2)), 3);
+    processes[1] = Process {
+        before: after(format!("[ -e {} ]", ended(3)), 1),
+        arguments: format!("{} --fleet 1/2", load(1, port)),
+    };
     let outcomes = run(&processes);
     check_exits(&outcomes, 1);
     let errors: Vec<String> = outcomes.iter().map(|outcome| text(&outcome.stderr)).collect();
@@ -392,14 +405,17 @@ fn ranks_that_do_not_come_together_send_nothing() {
     assert!(errors[2].contains("--meet: cannot open 127.0.0.1:"), "{errors:?}");
     assert!(errors[3].contains("httperf[1]: rank 0 has refused: rank 1 ("), "{errors:?}");
     // One has not been given the secret.
-    let mut processes = fleet(2, &load(""));
+    let mut processes = fleet(2, &load(8, free_port()));
     processes[0].before = "HTTPERF_FLEET_SECRET=known".to_owned();
     let outcomes = run(&processes);
     check_exits(&outcomes, 1);
     let error = text(&outcomes[0].stderr);
-    assert!(error.contains("a stranger came to the meeting, as rank 1, and was sent away"), "{error}");
+    assert!(
+        error.contains("a stranger came to the meeting as rank 1 from 127.0.0.1 and was sent away"),
+        "{error}"
+    );
     // The same rank twice.
-    let mut processes = fleet(3, &load(""));
+    let mut processes = fleet(3, &load(60, free_port()));
     processes[2].arguments = processes[1].arguments.clone();
     let outcomes = run(&processes);
     check_exits(&outcomes, 1);
