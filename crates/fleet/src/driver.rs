@@ -47,7 +47,7 @@ impl Side for Host {
 
     fn handle(&mut self, now: Time, input: Input) {
         match input {
-            Input::Connected(peer) => self.handle_connected(now.clock, peer),
+            Input::Connected(peer, from) => self.handle_connected(now.clock, peer, from),
             Input::Bytes(peer, bytes) => self.handle_bytes(now, peer, &bytes),
             Input::Closed(peer, reason) => self.handle_closed(now, peer, &reason),
         }
@@ -86,7 +86,7 @@ impl Side for Guest {
 
     fn handle(&mut self, now: Time, input: Input) {
         match input {
-            Input::Connected(_) => {}
+            Input::Connected(..) => {}
             Input::Bytes(_, bytes) => self.handle_bytes(now, &bytes),
             Input::Closed(_, reason) => self.handle_closed(&reason),
         }

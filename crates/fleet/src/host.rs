@@ -68,6 +68,8 @@ pub struct Host {
     peers: BTreeMap<PeerId, Peer>,
     /// Ranks 1 and above.
     members: Vec<Option<Member>>,
+    /// Where the last stranger came from that claimed to be a rank.
+    claims: BTreeMap<u32, String>,
     /// The reason why the meeting has failed, and the ranks that were not told.
     refusal: (String, BTreeSet<u32>),
     refused: u64,
@@ -99,6 +101,7 @@ enum Stage {
 }
 
 struct Peer {
+    from: String,
     incoming: Incoming,
     /// Bytes that it sent as a stranger.
     received: usize,
@@ -165,6 +168,7 @@ impl Host {
             stage: Stage::Gathering,
             peers: BTreeMap::new(),
             members: (1..size).map(|_| None).collect(),
+            claims: BTreeMap::new(),
             refusal: (String::new(), BTreeSet::new()),
             refused: 0,
             next_tick: now + TICK,
@@ -198,8 +202,8 @@ impl Host {
         Some(Known { join: member.join.clone(), clock: member.clock, is_lost: member.peer.is_none() })
     }
 
-    /// Takes note of a new connection.
-    pub fn handle_connected(&mut self, now: Duration, peer: PeerId) {
+    /// Takes note of a new connection, from this place.
+    pub fn handle_connected(&mut self, now: Duration, peer: PeerId, from: String) {
         let is_stranger = |peer: &Peer| !matches!(peer.state, PeerState::Member { .. });
         if self.peers.values().filter(|peer| is_stranger(peer)).count() >= STRANGERS_MAX {
             let first =
@@ -209,7 +213,7 @@ impl Host {
             }
         }
         let incoming = Incoming::of_stranger();
-        self.peers.insert(peer, Peer { incoming, received: 0, since: now, state: PeerState::New });
+        self.peers.insert(peer, Peer { from, incoming, received: 0, since: now, state: PeerState::New });
     }
 
     /// Takes bytes of a peer.
@@ -266,7 +270,9 @@ impl Host {
         }
         if self.stage == Stage::Gathering && now.clock >= self.began + self.patience {
             let (absent, size) = (self.absent(), self.size);
-            return self.fail(MeetingError::Absent { absent, size, waited: self.patience });
+            let claims = absent.iter().filter_map(|rank| Some((*rank, self.claims.get(rank)?.clone())));
+            let claims = claims.collect();
+            return self.fail(MeetingError::Absent { absent, size, waited: self.patience, claims });
         }
         for rank in 1..self.size {
             self.look_for_silence(now, rank);
@@ -646,7 +652,13 @@ impl Host {
             PeerState::Challenged(Exchange { rank, .. }) | PeerState::Proven { rank } => Some(rank),
             PeerState::New | PeerState::Member { .. } => None,
         };
-        self.events.push_back(HostEvent::Stranger { peer: id, claimed });
+        // As many as there are ranks, whatever strangers claim.
+        if let PeerState::Challenged(Exchange { rank, .. }) = peer.state
+            && rank < self.size
+        {
+            self.claims.insert(rank, peer.from.clone());
+        }
+        self.events.push_back(HostEvent::Stranger { peer: id, from: peer.from, claimed });
     }
 
     fn fail(&mut self, error: MeetingError) {

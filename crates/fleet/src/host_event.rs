@@ -14,6 +14,8 @@ pub enum HostEvent {
     Stranger {
         /// The connection.
         peer: PeerId,
+        /// Where it came from.
+        from: String,
         /// The rank that it claimed to be, if it got that far.
         claimed: Option<u32>,
     },

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MeetingError {
     /// Ranks did not come in time.
-    #[error("waited {} s for {}, which did not come", .waited.as_secs(), ranks(.absent, *.size))]
+    #[error("waited {} s for {}, which did not come{}", .waited.as_secs(), ranks(.absent, *.size), claimed(.claims))]
     Absent {
         /// Those ranks.
         absent: Vec<u32>,
@@ -16,6 +16,8 @@ pub enum MeetingError {
         size: u32,
         /// The time.
         waited: Duration,
+        /// Those of them that strangers claimed to be, and where these came from.
+        claims: Vec<(u32, String)>,
     },
     /// A rank has another plan.
     #[error(
@@ -119,4 +121,13 @@ fn ranks(absent: &[u32], size: u32) -> String {
     let names: Vec<String> = absent.iter().map(u32::to_string).collect();
     let word = if names.len() == 1 { "rank" } else { "ranks" };
     format!("{word} {} of {size}", names.join(", "))
+}
+
+/// `; who came as rank 3 from 10.0.0.4 does not know the secret`, or nothing.
+fn claimed(claims: &[(u32, String)]) -> String {
+    let claims: Vec<String> = claims.iter().map(|(rank, from)| format!("rank {rank} from {from}")).collect();
+    if claims.is_empty() {
+        return String::new();
+    }
+    format!("; who came as {} does not know the secret", claims.join(", "))
 }

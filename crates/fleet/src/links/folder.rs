@@ -127,7 +127,8 @@ impl FolderLinks {
             let id = self.known.len() as PeerId;
             self.known.insert(name.to_owned(), id);
             self.links.insert(id, Link { name: name.to_owned(), read: 0 });
-            inputs.push((now(), Input::Connected(id)));
+            let from = self.file(name, "guest").display().to_string();
+            inputs.push((now(), Input::Connected(id, from)));
         }
     }
 

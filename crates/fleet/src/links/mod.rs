@@ -19,8 +19,8 @@ pub use self::place::{MeetingPlace, NotAPlace};
 /// Something that a link has for its side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A peer is there.
-    Connected(PeerId),
+    /// A peer is there, and comes from this place: an address, or a file.
+    Connected(PeerId, String),
     /// A peer has sent bytes.
     Bytes(PeerId, Vec<u8>),
     /// A peer is gone, for this reason.

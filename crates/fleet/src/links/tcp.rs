@@ -92,8 +92,8 @@ impl TcpLinks {
 
     fn accept(&mut self, inputs: &mut Vec<(Time, Input)>) {
         while let Some(accepted) = self.listener.as_ref().map(TcpListener::accept) {
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, from) = match accepted {
+                Ok((stream, from)) => (stream, from.ip().to_canonical().to_string()),
                 Err(error) if is_harmless(&error) => return,
                 // Without a free descriptor the next wait would end at once.
                 Err(_) => return std::thread::sleep(PAUSE / 10),
@@ -103,7 +103,7 @@ impl TcpLinks {
                 let id = self.next;
                 self.next += 1;
                 self.links.insert(id, Link { stream, unsent: VecDeque::new(), is_closing: false });
-                inputs.push((now(), Input::Connected(id)));
+                inputs.push((now(), Input::Connected(id, from)));
             }
         }
     }

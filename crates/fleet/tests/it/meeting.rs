@@ -94,6 +94,11 @@ fn a_rank_that_does_not_come_is_named() {
     check_failure(&outcome, "waited 10 s for rank 3 of 4, which did not come");
     let outcome = meet(4, vec![guest(2, 4)], None);
     check_failure(&outcome, "waited 10 s for ranks 1, 3 of 4, which did not come");
+    let mut stranger = guest(2, 3);
+    stranger.secret = "guessed";
+    let outcome = meet(3, vec![guest(1, 3), stranger], None);
+    let claim = "who came as rank 2 from link 1 does not know the secret";
+    check_failure(&outcome, &format!("waited 10 s for rank 2 of 3, which did not come; {claim}"));
 }
 
 fn with_size(mut character: Character, size: u32) -> Character {

@@ -259,7 +259,7 @@ impl World {
                 let (join, secret) = (actor.character.join.clone(), Secret::new(actor.character.secret));
                 let nonce = Nonce([100 + index as u8; 32]);
                 let machine = Guest::new(join, secret, nonce, self.guest_time(index).clock);
-                self.host.handle_connected(self.now, index as PeerId);
+                self.host.handle_connected(self.now, index as PeerId, format!("link {index}"));
                 let actor = &mut self.actors[index];
                 (actor.machine, actor.is_connected) = (Some(machine), true);
                 self.drain_guest(index);

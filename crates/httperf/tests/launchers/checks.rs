@@ -238,7 +238,10 @@ pub(crate) fn strangers(field: &Field, launcher: Launcher<'_>) {
     let ended = job.wait();
     drop(silent);
     assert!(ended.status.success(), "{ended:?}");
-    assert!(ended.stderr.contains("a stranger came to the meeting and was sent away"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("a stranger came to the meeting from 127.0.0.1 and was sent away"),
+        "{ended:?}"
+    );
     let document = field.document("strangers.json");
     assert_eq!(document["summary"]["replies"], 100 * SECONDS, "{ended:?}");
     assert!(document["fleet"]["strangers"].as_u64() >= Some(3), "{}", document["fleet"]);

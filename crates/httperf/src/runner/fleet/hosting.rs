@@ -314,12 +314,12 @@ impl Listener {
             None => format!("rank {rank}"),
         };
         match event {
-            HostEvent::Stranger { claimed, .. } => {
+            HostEvent::Stranger { from, claimed, .. } => {
                 state.strangers += 1;
                 if state.strangers <= STRANGERS_TOLD {
-                    let claim = claimed.map_or_else(String::new, |rank| format!(", as rank {rank},"));
+                    let claim = claimed.map_or_else(String::new, |rank| format!(" as rank {rank}"));
                     self.program.warn(format_args!(
-                        "a stranger came to the meeting{claim} and was sent away: it does not know the secret"
+                        "a stranger came to the meeting{claim} from {from} and was sent away: it does not know the secret"
                     ));
                 }
             }
