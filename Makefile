@@ -68,7 +68,7 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, header compression, TLS handshakes, lists of requests, Hurl and workload files, documents and logs for a minute, if the tools are there
+fuzz-minute: ## fuzz replies, header compression, TLS handshakes, lists of requests, Hurl and workload files, documents, logs and meetings of ranks for a minute, if the tools are there
 	scripts/fuzz.sh --if-possible --seconds 12 http1_reply
 	scripts/fuzz.sh --if-possible --seconds 10 http2_reply
 	scripts/fuzz.sh --if-possible --seconds 6 hpack
@@ -80,6 +80,7 @@ fuzz-minute: ## fuzz replies, header compression, TLS handshakes, lists of reque
 	scripts/fuzz.sh --if-possible --seconds 12 tls_handshake
 	scripts/fuzz.sh --if-possible --seconds 8 documents
 	scripts/fuzz.sh --if-possible --seconds 6 access_log
+	scripts/fuzz.sh --if-possible --seconds 6 fleet_meeting
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) test --workspace --locked --test bench

@@ -22,7 +22,7 @@ use crate::secret::{Exchange, Nonce, Secret, Side};
 use crate::wire::{Incoming, Join, Message, STRANGER_MAX, Time};
 
 /// The most strangers at once. Of more, the one that came first is sent away.
-const STRANGERS_MAX: usize = 64;
+pub(crate) const STRANGERS_MAX: usize = 64;
 
 /// The time that a stranger has for its proof.
 const STRANGER_TIME: Duration = Duration::from_secs(5);
@@ -193,6 +193,16 @@ impl Host {
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
+    }
+
+    /// Strangers that are there now, and the bytes of them that are kept.
+    pub(crate) fn strangers(&self) -> (usize, usize) {
+        let strangers = self
+            .peers
+            .values()
+            .filter(|peer| matches!(peer.state, PeerState::New | PeerState::Challenged(_)));
+        let kept: Vec<usize> = strangers.map(|peer| peer.incoming.kept()).collect();
+        (kept.len(), kept.iter().sum())
     }
 
     /// Returns what is known of a rank.

@@ -7,6 +7,7 @@
 //!
 //! What ranks tell each other of a run (plans, seconds, results) is the program's: here it is bytes.
 
+pub mod fuzzing;
 pub mod rank;
 
 mod clock;

@@ -230,6 +230,11 @@ impl Incoming {
         self.bytes.extend(bytes);
     }
 
+    /// Bytes of messages that are not complete.
+    pub(crate) fn kept(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Takes the next message, if it is complete.
     ///
     /// # Errors
