@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the load generators that benches compare with and that no Debian package has: hey, from the Go module proxy, and
-# oha, from crates.io. Into target/tools, where they stay; says nothing if they are there. No test needs them; those of
+# oha with HTTP/3, from crates.io. Into target/tools, where they stay; says nothing if they are there. No test needs them; those of
 # `httperf like` use them if they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,7 +27,7 @@ build_hey() {
 build_oha() {
     say "building oha $OHA_VERSION (takes minutes, once)"
     # In a folder of its own: cargo keeps notes beside what it installs.
-    cargo install oha --version "$OHA_VERSION" --locked --quiet --root "$tools/oha-$OHA_VERSION"
+    cargo install oha --version "$OHA_VERSION" --locked --features http3 --quiet --root "$tools/oha-$OHA_VERSION"
     ln -sfn "oha-$OHA_VERSION/bin/oha" "$tools/oha"
 }
 

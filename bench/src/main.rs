@@ -10,6 +10,7 @@ mod child;
 mod cores;
 mod exchanges;
 mod fleet;
+mod http3;
 mod instructions;
 mod lag;
 mod memory;
@@ -57,6 +58,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--speed-tables a,b,c,d,e,f]
   http2    tables 8: calls over HTTP/2 and what each costs, against h2load, and memory per idle connection
                     [--http2-pairs N] [--http2-seconds S] [--http2-tables a,b,c,d,e]
+  http3    tables 12: calls over HTTP/3 and what each costs, against h2load and oha; handshakes, memory, lag
+                    [--http3-pairs N] [--http3-seconds S] [--http3-tables a,b,c,d]
   accuracy tables 9: what load generators say of their calls, beside what happened
                     [--accuracy-seconds S] [--accuracy-rate R] [--accuracy-connections N]
                     [--accuracy-delays log-normal,two-modes,stall,jitter]
@@ -73,6 +76,7 @@ Usage: httperf-bench COMMAND [OPTION]...
   bare-kept the bare client of kept connections    --target ADDR:PORT (--seconds S | --requests N)
                     [--uri PATH] [--connections N] [--pipeline N]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
+  bare-quic the bare client of QUIC    --target ADDR:PORT --conns N [--group NAME]
   server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--page] [--stall] [--close]
   accuracy-server  the reference server of tables 9    --delays NAME --record FILE
                     [--stall-after-ms MS --stall-ms MS]
@@ -95,6 +99,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
     match words.command().as_deref() {
         Some("bare") => bare::run(&bare::Options::parse(words)?),
         Some("bare-kept") => bare::kept::run(&bare::kept::Options::parse(words)?),
+        Some("bare-quic") => http3::bare::run(&http3::bare::Options::parse(words)?),
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
         Some("accuracy-server") => accuracy::server::run(&accuracy::server::Options::parse(words)?),
@@ -104,7 +109,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
             smoke::run()
         }
         Some(
-            table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "accuracy"
+            table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "http3" | "accuracy"
             | "scenarios" | "fleet" | "all"),
         ) => measure(table, words),
         Some("help" | "--help" | "-h") => {
@@ -127,6 +132,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let record = record::Options::parse(&mut words)?;
     let speed = speed::Options::parse(&mut words)?;
     let http2 = multiplexed::Options::parse(&mut words)?;
+    let http3 = http3::Options::parse(&mut words)?;
     let accuracy = accuracy::Options::parse(&mut words)?;
     let scenarios = scenarios::Options::parse(&mut words)?;
     let fleet = fleet::Options::parse(&mut words)?;
@@ -163,6 +169,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     }
     if wanted("http2") {
         for table in multiplexed::measure(&bench, &http2)? {
+            output.block(&table);
+        }
+    }
+    if wanted("http3") {
+        for table in http3::measure(&bench, &http3)? {
             output.block(&table);
         }
     }

@@ -75,14 +75,21 @@ impl Nginx {
     }
 }
 
-/// Creates a folder with `/1k`, `/100k` and `/1m` to serve, and a certificate (`cert.pem`, `key.pem`).
+/// Creates a folder with `/1k`, `/20k`, `/100k`, `/128k` and `/1m` to serve, and a certificate (`cert.pem`, `key.pem`).
 pub(crate) fn site() -> anyhow::Result<TempDir> {
-    let folder = tempfile::tempdir()?;
+    site_in(std::env::temp_dir())
+}
+
+/// As [`site`], below this folder.
+pub(crate) fn site_in(parent: impl AsRef<Path>) -> anyhow::Result<TempDir> {
+    let folder = tempfile::tempdir_in(parent)?;
     let root = folder.path();
     let made = Identity::self_signed("localhost")?;
     fs::write(root.join("cert.pem"), made.certificate_pem())?;
     fs::write(root.join("key.pem"), made.key_pem())?;
-    for (name, size) in [("1k", 1 << 10), ("100k", 100 << 10), ("1m", 1 << 20)] {
+    for (name, size) in
+        [("1k", 1 << 10), ("20k", 20 << 10), ("100k", 100 << 10), ("128k", 128 << 10), ("1m", 1 << 20)]
+    {
         fs::write(root.join(name), vec![b'x'; size])?;
     }
     Ok(folder)

@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use crate::speed::multiplexed;
 use crate::tools::Bench;
-use crate::{accuracy, fleet, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
+use crate::{accuracy, fleet, http3, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
 
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
@@ -61,6 +61,18 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ..Default::default()
     };
     for table in multiplexed::measure(&bench, &http2)? {
+        println!("{table}");
+    }
+    let http3 = http3::Options {
+        pairs: 1,
+        seconds: 1,
+        shapes: vec![(2, 4)],
+        handshakes: 20,
+        idle: 50,
+        lag_rate: 200,
+        ..Default::default()
+    };
+    for table in http3::measure(&bench, &http3)? {
         println!("{table}");
     }
     for table in accuracy::measure(&bench, &accuracy::Options::smoke())? {

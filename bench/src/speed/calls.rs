@@ -15,7 +15,7 @@ const SHARED_CONNECTIONS: u32 = 64;
 
 /// Figure that is compared in addition to replies per second.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cost {
+pub(crate) enum Cost {
     /// Processor time per reply; less is better.
     CpuPerReply,
     /// Replies per second of processor time; more is better.
@@ -104,7 +104,7 @@ pub(super) fn two_threads(site: &Site<'_>, options: &Options) -> anyhow::Result<
     Ok(vec![table])
 }
 
-pub(super) fn table(title: &str, options: &Options, cost: Cost) -> Table {
+pub(crate) fn table(title: &str, options: &Options, cost: Cost) -> Table {
     let cost = match cost {
         Cost::CpuPerReply => "CPU us/reply",
         Cost::RepliesPerCpu => "per CPU s",
@@ -136,7 +136,7 @@ fn compare(
 }
 
 /// Measures both in turn. The order alternates, so that neither always finds the state left by the other.
-pub(super) fn in_turn<T>(
+pub(crate) fn in_turn<T>(
     pairs: usize,
     mut ours: impl FnMut() -> anyhow::Result<T>,
     mut theirs: impl FnMut() -> anyhow::Result<T>,
@@ -154,7 +154,7 @@ pub(super) fn in_turn<T>(
         .collect()
 }
 
-pub(super) fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], cost: Cost) {
+pub(crate) fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], cost: Cost) {
     let mut cells = vec![name.to_owned()];
     cells.extend(medians_and_ratio(pairs, |outcome| outcome.rate, 0));
     cells.extend(match cost {
@@ -170,7 +170,7 @@ pub(super) fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], c
 }
 
 /// Medians of ours, of theirs, and of the ratios within pairs, with minimum and maximum of the latter.
-pub(super) fn medians_and_ratio<T>(
+pub(crate) fn medians_and_ratio<T>(
     pairs: &[(T, T)],
     value: impl Fn(&T) -> f64,
     digits: usize,

@@ -1,7 +1,7 @@
 //! Tables 6: cost of a call when only speed counts. The program under test and another one do the same work
 //! in turn, against nginx on another core. And tables 8, the same over HTTP/2.
 
-mod calls;
+pub(crate) mod calls;
 mod fixed_rate;
 pub(crate) mod multiplexed;
 pub(crate) mod programs;

@@ -28,6 +28,8 @@ pub(crate) enum Program {
     Wrk2,
     /// `h2load --h1` over HTTP/1.
     H2load,
+    /// A build of h2load with HTTP/3, which Debian's lack (`scripts/sid-tree.sh h2load`).
+    H2loadHttp3,
     Ab,
     Oha,
     Hey,
@@ -51,6 +53,8 @@ pub(crate) enum Protocol {
     Http1,
     /// HTTP/2, supported only by the program under test and h2load.
     Http2 { tls: bool },
+    /// HTTP/3, supported only by the program under test, oha and a build of h2load.
+    Http3,
 }
 
 /// Work for a program: a closed loop unless there is a rate.
@@ -114,6 +118,8 @@ pub(crate) struct Outcome {
     /// from sending.
     pub(crate) latency: Percentiles,
     pub(crate) service: Percentiles,
+    /// Datagrams that this machine dropped meanwhile, as a socket's receive buffer was full.
+    pub(crate) dropped: u64,
 }
 
 impl Outcome {
@@ -130,6 +136,7 @@ impl fmt::Display for Program {
             Program::Wrk => "wrk",
             Program::Wrk2 => "wrk2",
             Program::H2load => "h2load",
+            Program::H2loadHttp3 => "h2load --h3",
             Program::Ab => "ab",
             Program::Oha => "oha",
             Program::Hey => "hey",
@@ -169,6 +176,7 @@ impl<'a> Site<'a> {
         let cores = self.bench.cores;
         let cores: &[usize] =
             if load.threads > 1 { &[cores.client, cores.second_client] } else { &[cores.client] };
+        let dropped = datagrams_dropped();
         let running = Running::start_on(self.command(program, load)?, cores)?;
         let finished = running.finish(Duration::from_secs(load.seconds) + SPARE)?;
         ensure!(finished.status.success(), "{program} failed: {}", finished.last_words());
@@ -184,11 +192,15 @@ impl<'a> Site<'a> {
             user: finished.user,
             latency: reported.latency,
             service: reported.service,
+            dropped: datagrams_dropped() - dropped,
         })
     }
 
     fn command(&self, program: Program, load: &Load) -> anyhow::Result<Command> {
-        let scheme = if load.protocol == (Protocol::Http2 { tls: true }) { "https" } else { "http" };
+        let scheme = match load.protocol {
+            Protocol::Http1 | Protocol::Http2 { tls: false } => "http",
+            Protocol::Http2 { tls: true } | Protocol::Http3 => "https",
+        };
         let url = format!("{scheme}://127.0.0.1:{}/{}", self.port, load.file);
         let Load { connections, pipeline, rate, seconds, .. } = load;
         let mut command = Command::new(program.path(self.bench)?);
@@ -196,11 +208,16 @@ impl<'a> Site<'a> {
             Program::Httperf => {
                 command.args([&url, "--report=classic", &format!("--timeout={TIMEOUT_S}")]);
                 command.args([format!("--concurrency={connections}"), format!("--duration={seconds}")]);
+                let windows = [WINDOW_BITS, CONNECTION_WINDOW_BITS].map(|bits| (1_u64 << bits) - 1);
                 let is_http2 = matches!(load.protocol, Protocol::Http2 { .. });
                 if is_http2 {
                     command.args(["--http-version=2".to_owned(), format!("--streams={pipeline}")]);
-                    command.arg(format!("--h2-window={}", (1_u64 << WINDOW_BITS) - 1));
-                    command.arg(format!("--h2-connection-window={}", (1_u64 << CONNECTION_WINDOW_BITS) - 1));
+                    command.arg(format!("--h2-window={}", windows[0]));
+                    command.arg(format!("--h2-connection-window={}", windows[1]));
+                } else if load.protocol == Protocol::Http3 {
+                    command.args(["--http-version=3".to_owned(), format!("--streams={pipeline}")]);
+                    command.arg(format!("--quic-stream-window={}", windows[0]));
+                    command.arg(format!("--quic-window={}", windows[1]));
                 } else if *pipeline > 1 {
                     let option = if load.in_bursts { "--burst-length" } else { "--pipeline" };
                     command.arg(format!("{option}={pipeline}"));
@@ -251,13 +268,15 @@ impl<'a> Site<'a> {
                 }
                 command.arg(url);
             }
-            Program::H2load => {
+            Program::H2load | Program::H2loadHttp3 => {
                 match load.protocol {
                     Protocol::Http1 => command.arg("--h1"),
-                    Protocol::Http2 { .. } => {
-                        command.args([format!("-w{WINDOW_BITS}"), format!("-W{CONNECTION_WINDOW_BITS}")])
-                    }
+                    Protocol::Http2 { .. } => &mut command,
+                    Protocol::Http3 => command.arg("--alpn-list=h3"),
                 };
+                if load.protocol != Protocol::Http1 {
+                    command.args([format!("-w{WINDOW_BITS}"), format!("-W{CONNECTION_WINDOW_BITS}")]);
+                }
                 command.args(["-t1", &format!("-c{connections}"), &format!("-m{pipeline}")]);
                 command.args([format!("-D{seconds}"), "--warm-up-time=0".to_owned()]);
                 if let Some(rate) = rate {
@@ -279,6 +298,9 @@ impl<'a> Site<'a> {
             Program::Oha => {
                 command.args(["--no-tui", "--output-format", "json", "-c", &connections.to_string()]);
                 command.args(["-z", &format!("{seconds}s"), "--worker-threads=1"]);
+                if load.protocol == Protocol::Http3 {
+                    command.args(["--http-version=3", "--insecure", "-p", &pipeline.to_string()]);
+                }
                 if let Some(rate) = rate {
                     command.args(["-q", &rate.to_string()]);
                     if load.timing != Timing::FromSending {
@@ -326,7 +348,7 @@ impl<'a> Site<'a> {
             Program::Httperf => reported_by_httperf(&finished.stdout),
             Program::Bare => reported_by_bare(&finished.stdout),
             Program::Wrk | Program::Wrk2 => reported_by_wrk(&finished.stdout),
-            Program::H2load => reported_by_h2load(&finished.stdout),
+            Program::H2load | Program::H2loadHttp3 => reported_by_h2load(&finished.stdout),
             Program::Ab => reported_by_ab(&finished.stdout),
             Program::Oha => reported_by_oha(&finished.stdout),
             Program::Hey => reported_by_hey(&finished.stdout),
@@ -337,7 +359,9 @@ impl<'a> Site<'a> {
                 Program::Httperf => {
                     (reported.latency, reported.service) = percentiles_of_httperf(&result()?)?;
                 }
-                Program::H2load => reported.latency = percentiles_of_h2load(&result()?)?,
+                Program::H2load | Program::H2loadHttp3 => {
+                    reported.latency = percentiles_of_h2load(&result()?)?
+                }
                 _ => {}
             }
         }
@@ -349,7 +373,7 @@ impl Program {
     /// Assignment of calls at a fixed rate to connections.
     pub(crate) fn schedule(self) -> Schedule {
         match self {
-            Program::H2load | Program::Wrk2 => Schedule::PerConnection,
+            Program::H2load | Program::H2loadHttp3 | Program::Wrk2 => Schedule::PerConnection,
             Program::Hey => Schedule::Bursts,
             _ => Schedule::Common,
         }
@@ -366,6 +390,7 @@ impl Program {
             Program::Wrk => Some("wrk"),
             Program::Wrk2 => Some("wrk2"),
             Program::H2load => Some("h2load"),
+            Program::H2loadHttp3 => Some("h2load-h3/h2load"),
             Program::Ab => Some("ab"),
             Program::Oha => Some("oha"),
             Program::Hey => Some("hey"),
@@ -405,4 +430,14 @@ pub(crate) fn version(path: &Path, name: &str) -> String {
     let reported = reported.map(|reported| [reported.stdout, reported.stderr].concat()).unwrap_or_default();
     let reported = String::from_utf8_lossy(&reported);
     reported.lines().next().filter(|line| !line.is_empty()).unwrap_or(name).to_owned()
+}
+
+/// Datagrams that this machine has dropped since it started, as a socket's receive buffer was full.
+fn datagrams_dropped() -> u64 {
+    let read = std::fs::read_to_string("/proc/net/snmp").unwrap_or_default();
+    let mut lines = read.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut counts = names.split(' ').zip(values.split(' '));
+    let dropped = counts.find(|&(name, _)| name == "RcvbufErrors");
+    dropped.and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
 }
