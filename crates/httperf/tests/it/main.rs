@@ -17,6 +17,7 @@ mod generated;
 mod http2_options;
 mod http2_servers;
 mod http3;
+mod http3_links;
 mod import;
 mod launching;
 mod like;
