@@ -239,6 +239,8 @@ impl Connection {
     /// Removes a call that has ended, whatever is left of its stream.
     pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
         let mut call = self.calls.remove(number)?;
+        // The socket may not have taken a datagram since: nothing more is reported of a call that has ended.
+        self.sent.retain(|sent| sent.call() != call.call);
         call.end_wait(self.now);
         if !call.window_wait.is_zero() {
             let stall = Stall { call: call.call, what: Awaited::Window, time: call.window_wait };

@@ -402,3 +402,14 @@ fn a_violation_behind_our_close_is_not_told() {
     pair.settle();
     assert_eq!((pair.told, pair.error), (Some(ErrorCode::H3_NO_ERROR.0), None));
 }
+
+#[test]
+fn nothing_is_reported_of_a_call_that_ended_while_its_datagrams_waited() {
+    let mut pair = Pair::new(Options::default());
+    let mut out = Vec::new();
+    pair.submit(0, get());
+    assert!(pair.engine.poll_datagrams(pair.now, 10, &mut out).is_some());
+    // The socket does not take them, and the owner gives up.
+    pair.engine.cancel(pair.now, CallId(0));
+    assert_eq!(pair.engine.poll_sent(), None);
+}
