@@ -464,6 +464,12 @@ impl Connection {
         self.quic.recv_stream(id.0).received_reset().ok()?.map(VarInt::into_inner)
     }
 
+    /// Acknowledges at once what has arrived, by a packet that the peer has to acknowledge in turn.
+    pub fn ping(&mut self) {
+        self.quic.ping();
+        self.is_due = true;
+    }
+
     /// Closes the connection, with a code of the application. What is then to be sent tells the peer.
     pub fn close(&mut self, now: Duration, code: u64) {
         self.quic.close(self.epoch + now, code_of(code), Bytes::new());
