@@ -238,8 +238,13 @@ impl<N: Network> Connections<N> {
             let bytes = BytesMut::from(&self.read_buffer[..arrived.count]);
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
+            // The replies that came with them may end the connection.
+            let is_settled = self.keep_tickets(key, tickets, now, to);
             self.use_datagrams(key, now, to);
-            self.keep_tickets(key, tickets, now, to);
+            if is_settled && self.connections.contains_key(key) {
+                let now = self.network.now();
+                self.tell(key, EventKind::TicketSettled, now, to);
+            }
             if reads < READS_PER_TURN {
                 now = self.network.now();
             }
@@ -321,17 +326,20 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Keeps the sessions that the server has given for other connections to resume.
+    /// Keeps the sessions that the server has given for other connections to resume. Returns whether the connection has
+    /// stayed for that.
     fn keep_tickets<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
         mut tickets: Vec<Ticket>,
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
-    ) {
-        let (Some(connection), Some(quic)) = (self.connections.get_mut(key), &mut self.quic) else { return };
+    ) -> bool {
+        let (Some(connection), Some(quic)) = (self.connections.get(key), &mut self.quic) else {
+            return false;
+        };
         if tickets.is_empty() {
-            return;
+            return false;
         }
         let target = connection.target;
         let awaits_ticket = connection.awaits_ticket();
@@ -343,10 +351,7 @@ impl<N: Network> Connections<N> {
             }
             Resumption::Never => {}
         }
-        if awaits_ticket && self.connections.contains_key(key) {
-            let now = self.network.now();
-            self.tell(key, EventKind::TicketSettled, now, to);
-        }
+        awaits_ticket
     }
 
     /// As [`stay_for_ticket`](Self::stay_for_ticket), over QUIC.
