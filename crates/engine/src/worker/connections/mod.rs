@@ -533,8 +533,9 @@ impl<N: Network> Connections<N> {
     pub(super) fn close(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
         let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
         connection.record_stalls(run);
-        connection.record_counts(now, run);
+        // Its last datagram is one of those that it sent.
         self.say_goodbye(&mut connection, now);
+        connection.record_counts(now, run);
         if connection.transport.stage() == Stage::Handshaking {
             run.recorder.handshake_given_up(now);
         }
