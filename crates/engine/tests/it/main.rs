@@ -4,6 +4,7 @@ mod accounts;
 mod allocations;
 mod hostile;
 mod http2;
+mod http3;
 mod load;
 mod proxied;
 mod random_scenarios;
