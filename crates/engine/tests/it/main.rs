@@ -2,6 +2,7 @@
 
 mod accounts;
 mod allocations;
+mod allocations_http3;
 mod hostile;
 mod http2;
 mod http3;

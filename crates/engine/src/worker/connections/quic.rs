@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
 
-use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
 use httperf_proto::quic::{self, Context, Datagrams, Figures, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
@@ -18,8 +17,8 @@ use super::handshake::{outcome, shown};
 use super::progress::{Stage, Write};
 use super::resumption::{KeptSession, ResumptionPool};
 use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
-use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
+use crate::worker::{ConnectionKey, READ_SIZE};
 use crate::{Network, Ready};
 
 /// The number of reads of a connection in a turn before the others have theirs.
@@ -235,7 +234,11 @@ impl<N: Network> Connections<N> {
             if connection.transport.stage() == Stage::Handshaking {
                 to.run.recorder.handshake_heard(now);
             }
-            let bytes = BytesMut::from(&self.read_buffer[..arrived.count]);
+            if self.arrived.capacity() < arrived.count {
+                self.arrived.reserve(READ_SIZE);
+            }
+            self.arrived.extend_from_slice(&self.read_buffer[..arrived.count]);
+            let bytes = self.arrived.split();
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
             // The replies that came with them may end the connection.
