@@ -69,12 +69,13 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, header compression, TLS handshakes, lists of requests, Hurl and workload files, documents and logs for a minute, if the tools are there
+fuzz-minute: ## fuzz replies, header compression, TLS handshakes, datagrams, lists of requests, Hurl and workload files, documents and logs for a minute, if the tools are there
 	scripts/fuzz.sh --if-possible --seconds 12 http1_reply
 	scripts/fuzz.sh --if-possible --seconds 10 http2_reply
 	scripts/fuzz.sh --if-possible --seconds 6 hpack
 	scripts/fuzz.sh --if-possible --seconds 6 http3_frames
 	scripts/fuzz.sh --if-possible --seconds 6 qpack
+	scripts/fuzz.sh --if-possible --seconds 6 quic_datagrams
 	scripts/fuzz.sh --if-possible --seconds 6 targets_file
 	scripts/fuzz.sh --if-possible --seconds 6 hurl_file
 	scripts/fuzz.sh --if-possible --seconds 6 workload_file
