@@ -38,6 +38,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	scripts/control-plane.sh
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
+	HTTPERF_HOSTILE=4000 $(CARGO) test --release --locked -p httperf-engine --test it -- http3
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
@@ -68,12 +69,13 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, header compression, TLS handshakes, lists of requests, Hurl and workload files, documents, logs and meetings of ranks for a minute, if the tools are there
+fuzz-minute: ## fuzz what comes from peers, files and other ranks for a minute, if the tools are there
 	scripts/fuzz.sh --if-possible --seconds 12 http1_reply
 	scripts/fuzz.sh --if-possible --seconds 10 http2_reply
 	scripts/fuzz.sh --if-possible --seconds 6 hpack
 	scripts/fuzz.sh --if-possible --seconds 6 http3_frames
 	scripts/fuzz.sh --if-possible --seconds 6 qpack
+	scripts/fuzz.sh --if-possible --seconds 6 quic_datagrams
 	scripts/fuzz.sh --if-possible --seconds 6 targets_file
 	scripts/fuzz.sh --if-possible --seconds 6 hurl_file
 	scripts/fuzz.sh --if-possible --seconds 6 workload_file

@@ -142,6 +142,15 @@ pub enum Sent {
     Finished(CallId),
 }
 
+impl Sent {
+    /// Returns the call.
+    #[must_use]
+    pub fn call(self) -> CallId {
+        let (Self::Started(call) | Self::Finished(call)) = self;
+        call
+    }
+}
+
 /// A call that had to wait for the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {

@@ -1,18 +1,22 @@
 //! The server's side of QUIC, without a socket: connections of one client address each, whose streams a test reads and
 //! writes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use boring::pkey::PKey;
+use boring::rsa::Rsa;
 use bytes::{Bytes, BytesMut};
+use httperf_certificates::Draft;
 pub use httperf_certificates::Identity;
+use httperf_proto::quic::Ecn;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
-    Connection, DatagramEvent, Endpoint, EndpointConfig, Event, Incoming, ServerConfig, StreamEvent,
-    TransportConfig, VarInt, WriteError,
+    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event, HashedConnectionIdGenerator,
+    Incoming, ServerConfig, StreamEvent, TransportConfig, VarInt, WriteError,
 };
 pub use quinn_proto::{ConnectionHandle, Dir, StreamId};
 use rustls::crypto::aws_lc_rs::{self, kx_group};
@@ -64,6 +68,20 @@ impl Options {
     }
 }
 
+impl Options {
+    /// A server whose handshakes have the same size each time: signatures of RSA have, those of ECDSA have not.
+    ///
+    /// # Panics
+    /// Never: a certificate takes nothing but memory.
+    #[must_use]
+    pub fn of_one_size() -> Self {
+        let key = Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key takes nothing but memory");
+        let certificate = Draft::new("server").for_dns("server").self_signed(&key);
+        let certificate = certificate.expect("a certificate takes nothing but memory");
+        Self { identity: Identity { certificate, key }, ..Self::new() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self::new()
@@ -74,11 +92,51 @@ fn kx_group_all() -> Vec<&'static dyn SupportedKxGroup> {
     vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1]
 }
 
+/// What servers with the same options have in common, with the keys of their tickets: one may resume the sessions of
+/// another.
+#[derive(Clone)]
+pub struct Config {
+    endpoint: Arc<EndpointConfig>,
+    server: Arc<ServerConfig>,
+    retries: bool,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("retries", &self.retries).finish_non_exhaustive()
+    }
+}
+
+impl Config {
+    /// Prepares servers with these options.
+    ///
+    /// # Panics
+    /// If the options do not fit each other.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let mut transport = TransportConfig::default();
+        transport
+            .max_concurrent_bidi_streams(options.streams.into())
+            .stream_receive_window(options.window.into())
+            .max_idle_timeout(
+                options.idle_timeout.map(|time| time.try_into().expect("a time-out that fits")),
+            );
+        let crypto = QuicServerConfig::try_from(tls(options)).expect("its suites have keys for QUIC");
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(Arc::new(transport));
+        let mut endpoint = EndpointConfig::default();
+        // Identifiers of one server are known to another as its own, not as damage.
+        endpoint.cid_generator(|| Box::new(HashedConnectionIdGenerator::from_key(7)));
+        Self { endpoint: Arc::new(endpoint), server: Arc::new(config), retries: options.retries }
+    }
+}
+
 /// A server that answers datagrams when it is asked to.
 pub struct Server {
     endpoint: Endpoint,
-    connections: HashMap<ConnectionHandle, Connection>,
-    retries: bool,
+    connections: BTreeMap<ConnectionHandle, Connection>,
+    config: Config,
+    seed: Option<[u8; 32]>,
     epoch: Instant,
     /// Datagrams that the endpoint itself sends.
     answers: Vec<(SocketAddr, Vec<u8>)>,
@@ -112,24 +170,37 @@ impl Server {
     /// If the options do not fit each other.
     #[must_use]
     pub fn new(options: &Options, epoch: Instant) -> Self {
-        let mut transport = TransportConfig::default();
-        transport
-            .max_concurrent_bidi_streams(options.streams.into())
-            .stream_receive_window(options.window.into())
-            .max_idle_timeout(
-                options.idle_timeout.map(|time| time.try_into().expect("a time-out that fits")),
-            );
-        let crypto = QuicServerConfig::try_from(tls(options)).expect("its suites have keys for QUIC");
-        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-        config.transport_config(Arc::new(transport));
-        let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), true, None);
-        Self { endpoint, connections: HashMap::new(), retries: options.retries, epoch, answers: Vec::new() }
+        Self::with(&Config::new(options), None, epoch)
+    }
+
+    /// Makes a server. `seed` decides what is random in its packets, secrets and identifiers aside.
+    #[must_use]
+    pub fn with(config: &Config, seed: Option<[u8; 32]>, epoch: Instant) -> Self {
+        let Config { endpoint, server, .. } = config.clone();
+        Self {
+            endpoint: Endpoint::new(endpoint, Some(server), true, seed),
+            connections: BTreeMap::new(),
+            config: config.clone(),
+            seed,
+            epoch,
+            answers: Vec::new(),
+        }
     }
 
     /// Uses a datagram.
     pub fn handle(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
+        self.handle_marked(now, from, datagram, None);
+    }
+
+    /// Uses a datagram with its mark of congestion.
+    pub fn handle_marked(&mut self, now: Duration, from: SocketAddr, datagram: &[u8], ecn: Option<Ecn>) {
         let (at, mut answer) = (self.epoch + now, Vec::new());
-        match self.endpoint.handle(at, from, None, None, BytesMut::from(datagram), &mut answer) {
+        let ecn = ecn.map(|ecn| match ecn {
+            Ecn::Ect0 => EcnCodepoint::Ect0,
+            Ecn::Ect1 => EcnCodepoint::Ect1,
+            Ecn::Ce => EcnCodepoint::Ce,
+        });
+        match self.endpoint.handle(at, from, None, ecn, BytesMut::from(datagram), &mut answer) {
             Some(DatagramEvent::NewConnection(incoming)) => self.meet(at, from, incoming),
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(connection) = self.connections.get_mut(&handle) {
@@ -146,7 +217,7 @@ impl Server {
 
     fn meet(&mut self, at: Instant, from: SocketAddr, incoming: Incoming) {
         let mut answer = Vec::new();
-        if self.retries && !incoming.remote_address_validated() {
+        if self.config.retries && !incoming.remote_address_validated() {
             let transmit = self.endpoint.retry(incoming, &mut answer).expect("it has no token yet");
             self.answers.push((from, answer[..transmit.size].to_vec()));
             return;
@@ -175,15 +246,26 @@ impl Server {
 
     /// Returns the next datagram to send.
     pub fn poll_transmit(&mut self, now: Duration) -> Option<(SocketAddr, Vec<u8>)> {
-        if let Some(answer) = self.answers.pop() {
-            return Some(answer);
+        self.poll_marked(now).map(|(to, datagram, _)| (to, datagram))
+    }
+
+    /// Returns the next datagram to send, with its mark of congestion.
+    pub fn poll_marked(&mut self, now: Duration) -> Option<(SocketAddr, Vec<u8>, Option<Ecn>)> {
+        if let Some((to, answer)) = self.answers.pop() {
+            return Some((to, answer, None));
         }
         let mut out = Vec::new();
         let at = self.epoch + now;
         let sent =
             self.connections.values_mut().find_map(|connection| connection.poll_transmit(at, 1, &mut out));
         self.settle();
-        sent.map(|transmit| (transmit.destination, out))
+        let transmit = sent?;
+        let ecn = transmit.ecn.map(|ecn| match ecn {
+            EcnCodepoint::Ect0 => Ecn::Ect0,
+            EcnCodepoint::Ect1 => Ecn::Ect1,
+            EcnCodepoint::Ce => Ecn::Ce,
+        });
+        Some((transmit.destination, out, ecn))
     }
 
     /// Returns the instant at which the first timer expires.
@@ -246,12 +328,23 @@ impl Server {
         (bytes, is_end)
     }
 
+    /// Returns whether a connection is there.
+    #[must_use]
+    pub fn has(&self, handle: ConnectionHandle) -> bool {
+        self.connections.contains_key(&handle)
+    }
+
     /// Opens a stream of the server's own.
     ///
     /// # Panics
     /// If the client allows none.
     pub fn open(&mut self, handle: ConnectionHandle) -> StreamId {
-        self.connection(handle).streams().open(Dir::Uni).expect("the client allows some")
+        self.try_open(handle).expect("the client allows some")
+    }
+
+    /// Opens a stream of the server's own, if the client allows one.
+    pub fn try_open(&mut self, handle: ConnectionHandle) -> Option<StreamId> {
+        self.connection(handle).streams().open(Dir::Uni)
     }
 
     /// Writes to a stream as much as the client allows, and ends it if asked to. Returns how much it wrote.
@@ -270,25 +363,38 @@ impl Server {
         written
     }
 
-    /// Gives a stream up.
+    /// Gives a stream up, unless its connection is forgotten.
     pub fn reset(&mut self, handle: ConnectionHandle, id: StreamId, code: u32) {
-        self.connection(handle).send_stream(id).reset(code.into()).ok();
+        if let Some(connection) = self.connections.get_mut(&handle) {
+            connection.send_stream(id).reset(code.into()).ok();
+        }
     }
 
-    /// Wants no more of a stream.
+    /// Wants no more of a stream, unless its connection is forgotten.
     pub fn stop(&mut self, handle: ConnectionHandle, id: StreamId, code: u32) {
-        self.connection(handle).recv_stream(id).stop(code.into()).ok();
+        if let Some(connection) = self.connections.get_mut(&handle) {
+            connection.recv_stream(id).stop(code.into()).ok();
+        }
     }
 
-    /// Closes a connection.
+    /// Closes a connection, unless it is forgotten.
     pub fn close(&mut self, now: Duration, handle: ConnectionHandle, code: u32, words: &'static [u8]) {
         let at = self.epoch + now;
-        self.connection(handle).close(at, VarInt::from_u32(code), Bytes::from_static(words));
+        if let Some(connection) = self.connections.get_mut(&handle) {
+            connection.close(at, VarInt::from_u32(code), Bytes::from_static(words));
+        }
     }
 
-    /// Forgets all connections: what arrives for them is answered by stateless resets.
+    /// Does nothing more on any connection: what arrives for them is not answered.
     pub fn forget_all(&mut self) {
         self.connections.clear();
+    }
+
+    /// Starts again, with the same keys: what arrives for the connections so far is answered by stateless resets.
+    pub fn start_again(&mut self) {
+        self.connections.clear();
+        let Config { endpoint, server, .. } = self.config.clone();
+        self.endpoint = Endpoint::new(endpoint, Some(server), true, self.seed);
     }
 
     fn connection(&mut self, handle: ConnectionHandle) -> &mut Connection {

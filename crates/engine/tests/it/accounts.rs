@@ -282,6 +282,7 @@ impl<P> Stopped<P> {
         let pause = if (from..2 * SECOND + from).contains(&at) { from + 2 * SECOND - at } else { NOW };
         let late = |action| match action {
             Action::Send(delay, bytes) => Action::Send(delay + pause, bytes),
+            Action::Datagram(delay, bytes, ecn) => Action::Datagram(delay + pause, bytes, ecn),
             Action::Close(delay) => Action::Close(delay + pause),
             Action::Reset(delay) => Action::Reset(delay + pause),
             Action::Wake(delay) => Action::Wake(delay + pause),

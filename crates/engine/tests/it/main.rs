@@ -2,8 +2,10 @@
 
 mod accounts;
 mod allocations;
+mod allocations_http3;
 mod hostile;
 mod http2;
+mod http3;
 mod load;
 mod proxied;
 mod random_scenarios;

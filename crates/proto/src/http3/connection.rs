@@ -49,8 +49,6 @@ pub(super) struct Connection {
     /// Calls whose header block need not wait any longer.
     pub(super) unblocked: VecDeque<StreamId>,
     pub(super) sections: Sections,
-    /// The last request encoded.
-    pub(super) encoded: Option<Encoded>,
     pub(super) peer: Option<PeerSettings>,
     /// The last identifier of a GOAWAY frame.
     pub(super) goaway: Option<u64>,
@@ -151,17 +149,6 @@ pub(super) struct Waiting {
     pub(super) since: Option<Duration>,
 }
 
-/// A request as frames.
-#[derive(Debug)]
-pub(super) struct Encoded {
-    pub(super) request: Request,
-    /// HEADERS, and the beginning of DATA if it has a body.
-    pub(super) frames: Bytes,
-    /// Sizes of the header fields before and after compression.
-    pub(super) plain: u64,
-    pub(super) size: usize,
-}
-
 /// The streams that we alone send on.
 #[derive(Debug, Default)]
 pub(super) struct OwnStreams {
@@ -206,7 +193,6 @@ impl Connection {
                 options.header_blocks,
                 options.server_timing,
             ),
-            encoded: None,
             peer: None,
             goaway: None,
             sent: VecDeque::new(),
@@ -239,6 +225,8 @@ impl Connection {
     /// Removes a call that has ended, whatever is left of its stream.
     pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
         let mut call = self.calls.remove(number)?;
+        // The socket may not have taken a datagram since: nothing more is reported of a call that has ended.
+        self.sent.retain(|sent| sent.call() != call.call);
         call.end_wait(self.now);
         if !call.window_wait.is_zero() {
             let stall = Stall { call: call.call, what: Awaited::Window, time: call.window_wait };

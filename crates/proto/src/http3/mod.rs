@@ -36,6 +36,7 @@ pub use self::engine::Engine;
 pub use self::error::ErrorCode;
 pub use self::fuzzing::{check_frames, check_qpack};
 pub use self::options::{Limits, Options, PeerSettings};
+pub use self::qpack::{decode_section, encode_section};
 
 /// A violation by the peer that ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

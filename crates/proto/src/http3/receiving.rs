@@ -317,6 +317,11 @@ impl Connection {
             return;
         }
         let Some(call) = self.remove(id.index()) else { return };
+        if !self.has_room && !self.waiting.is_empty() {
+            // The peer allows another stream once it knows that this one has ended: calls are not to wait for a delayed
+            // acknowledgement.
+            self.quic.ping();
+        }
         (self.resets_in_a_row, self.idle_frames) = (0, 0);
         if !matches!(call.upload, Upload::Done) {
             // Nobody needs the rest of the request.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 
-use super::connection::{Call, Connection, Encoded, Phase, Reply, Upload, Waiting};
+use super::connection::{Call, Connection, Phase, Reply, Upload, Waiting};
 use super::frame::{Data, Headers, Settings};
 use super::qpack::{begin_section, encode_field};
 use super::uni::StreamType;
 use crate::quic::{StreamId, Written};
-use crate::request::{Request, Scheme};
+use crate::request::{Http3Head, Request, Scheme};
 use crate::{Awaited, Sent, Stall};
 
 impl Connection {
@@ -90,27 +90,9 @@ impl Connection {
 
     /// Returns the frames of a request up to its body.
     fn encode(&mut self, request: &Request) -> Bytes {
-        if let Some(encoded) = &self.encoded
-            && encoded.request.is_same(request)
-        {
-            self.counts.headers_sent.add(encoded.plain, encoded.size);
-            return encoded.frames.clone();
-        }
-        let (mut section, mut plain) = (Vec::new(), 0);
-        begin_section(&mut section);
-        request.binary_fields(Scheme::Https, |name, value| {
-            plain += (name.len() + value.len()) as u64;
-            encode_field(name, value, &mut section);
-        });
-        let mut frames = Vec::with_capacity(section.len() + 16);
-        Headers { section: &section }.write(&mut frames);
-        if !request.body().is_empty() {
-            Data { length: request.body().len() as u64 }.write(&mut frames);
-        }
-        let (frames, size) = (Bytes::from(frames), section.len());
-        self.counts.headers_sent.add(plain, size);
-        self.encoded = Some(Encoded { request: request.clone(), frames: frames.clone(), plain, size });
-        frames
+        let Http3Head { frames, plain, size } = request.http3_head(|| encode(request));
+        self.counts.headers_sent.add(*plain, *size);
+        frames.clone()
     }
 
     /// Sends more of a request, as far as the windows allow.
@@ -207,4 +189,19 @@ impl Connection {
         // It would be about streams that do not exist.
         self.sections.decoder().take_instructions(&mut Vec::new());
     }
+}
+
+fn encode(request: &Request) -> Http3Head {
+    let (mut section, mut plain) = (Vec::new(), 0);
+    begin_section(&mut section);
+    request.binary_fields(Scheme::Https, |name, value| {
+        plain += (name.len() + value.len()) as u64;
+        encode_field(name, value, &mut section);
+    });
+    let mut frames = Vec::with_capacity(section.len() + 16);
+    Headers { section: &section }.write(&mut frames);
+    if !request.body().is_empty() {
+        Data { length: request.body().len() as u64 }.write(&mut frames);
+    }
+    Http3Head { frames: frames.into(), plain, size: section.len() }
 }

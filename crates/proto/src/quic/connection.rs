@@ -464,6 +464,12 @@ impl Connection {
         self.quic.recv_stream(id.0).received_reset().ok()?.map(VarInt::into_inner)
     }
 
+    /// Acknowledges at once what has arrived, by a packet that the peer has to acknowledge in turn.
+    pub fn ping(&mut self) {
+        self.quic.ping();
+        self.is_due = true;
+    }
+
     /// Closes the connection, with a code of the application. What is then to be sent tells the peer.
     pub fn close(&mut self, now: Duration, code: u64) {
         self.quic.close(self.epoch + now, code_of(code), Bytes::new());
@@ -575,7 +581,7 @@ const CRYPTO_ERROR: u64 = 0x100;
 /// Returns the alert of TLS that an error stands for.
 fn alert(code: TransportErrorCode) -> Option<i32> {
     let code = u64::from(code);
-    (CRYPTO_ERROR..CRYPTO_ERROR + 0x100).contains(&code).then_some((code - CRYPTO_ERROR) as i32)
+    (CRYPTO_ERROR..CRYPTO_ERROR + 0x100).contains(&code).then(|| (code - CRYPTO_ERROR) as i32)
 }
 
 /// Returns the reason of a peer that refused to go on.
@@ -637,4 +643,16 @@ fn code_of(code: u64) -> VarInt {
 /// Returns whether a datagram is a Retry packet of version 1 (RFC 9000, section 17.2.5).
 fn is_retry(datagram: &[u8]) -> bool {
     matches!(datagram, [first, 0, 0, 0, 1, ..] if first & 0xb0 == 0xb0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_refused_to_go_on_is_quoted() {
+        assert_eq!(told(TransportErrorCode::PROTOCOL_VIOLATION), "QUIC: PROTOCOL_VIOLATION from the server");
+        assert_eq!(told(TransportErrorCode::crypto(120)), "alert no_application_protocol from the server");
+        assert_eq!(ours(TransportErrorCode::NO_ERROR, ""), "QUIC: NO_ERROR");
+    }
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 pub use self::fields::{Scheme, is_connection_specific};
 pub use self::parts::{Forward, RequestBody, RequestParts};
 
@@ -38,6 +40,18 @@ struct Contents {
     is_safe: bool,
     /// The size of the header block in HTTP/2, computed on first use.
     header_block_size: OnceCell<u64>,
+    /// The request as HTTP/3 sends it, rendered on first use.
+    http3_head: OnceCell<Box<Http3Head>>,
+}
+
+/// A request as HTTP/3 sends it, up to its body.
+#[derive(Clone, Debug)]
+pub(crate) struct Http3Head {
+    /// HEADERS, and the beginning of DATA if it has a body.
+    pub(crate) frames: Bytes,
+    /// Sizes of the header fields before and after compression.
+    pub(crate) plain: u64,
+    pub(crate) size: usize,
 }
 
 /// The replies to a request that have content.
@@ -120,6 +134,11 @@ impl Request {
         }
     }
 
+    /// Returns it as HTTP/3 sends it, up to its body, as `render` did the first time.
+    pub(crate) fn http3_head(&self, render: impl FnOnce() -> Http3Head) -> &Http3Head {
+        self.0.http3_head.get_or_init(|| Box::new(render()))
+    }
+
     /// Returns the same request with further header lines, each with its line end, after the others.
     pub(crate) fn with_lines(&self, lines: &[u8]) -> Self {
         let Contents { text, target, body_start, shared_body, .. } = &*self.0;
@@ -131,6 +150,7 @@ impl Request {
             body_start: body_start + lines.len(),
             shared_body: shared_body.clone(),
             header_block_size: OnceCell::new(),
+            http3_head: OnceCell::new(),
             ..*self.0
         }))
     }
@@ -158,6 +178,7 @@ impl Request {
             },
             is_safe: !bytes.starts_with(b"POST"),
             header_block_size: OnceCell::new(),
+            http3_head: OnceCell::new(),
         }))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Action, Peer, Reception};
 use crate::http2::{Fields, Incoming, Reply, Server};
 
-/// A request received by an [`Http2Peer`].
+/// A request received by an [`Http2Peer`] or an [`Http3Peer`](super::Http3Peer).
 #[derive(Clone, Debug)]
 pub struct StreamSeen {
     /// Number of its connection, from 0.
@@ -17,11 +17,11 @@ pub struct StreamSeen {
     pub stream: u32,
     /// Number of earlier requests on that connection.
     pub index: usize,
-    /// Time at which it was complete; with [`Http2Peer::eager`], time of its header block.
+    /// Time at which it was complete; of an eager peer, time of its header block.
     pub at: Duration,
     /// Fields, pseudo-header fields first.
     pub fields: Fields,
-    /// Body; empty with [`Http2Peer::eager`].
+    /// Body; of an eager peer, what had come of it with the header block.
     pub body: Vec<u8>,
 }
 
@@ -481,6 +481,7 @@ mod tests {
                         wakes.insert(now + delay);
                     }
                     Action::Close(_) | Action::Reset(_) => return outcome,
+                    Action::Datagram(..) => unreachable!("HTTP/2 has streams"),
                 }
             }
         }

@@ -1,30 +1,34 @@
-//! A simulated world for complete workers: a virtual clock, a link that may be hostile, and a peer.
+//! A simulated world for complete workers: a virtual clock, a link that may be hostile, and a peer. Sockets carry streams,
+//! or datagrams that the link may also lose, repeat and reorder.
 //!
 //! A run takes no real time and is deterministic: all randomness comes from [`Link::seed`]. If a worker would
 //! hang on real sockets, the virtual clock runs out ([`Run::is_endless`]).
 
 mod http;
 mod http2;
+mod http3;
 mod plans;
 mod tls;
 mod world;
 
 use std::cell::RefCell;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{
-    Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, security,
+    Arrived, Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, security,
 };
 use httperf_plan::{Endpoint, Plan, Shard};
+use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, Summary, Transport};
 
 use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
+pub use http3::{Http3Deed, Http3Heard, Http3Peer};
 pub use plans::{
     Edit, at_once, calls, connections, file_session, listed, nonzero, replay, scenarios, sessions, uniform,
 };
@@ -32,11 +36,24 @@ pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
 pub trait Peer {
-    /// Handles a request to accept connection number `connection`, from 0.
+    /// Handles a request to accept connection number `connection`, from 0. Datagrams come without one: it is made when
+    /// the first arrives.
     fn accept(&mut self, connection: usize, at: Duration) -> Reception;
 
     /// Handles bytes received on a connection.
     fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action>;
+
+    /// Handles a datagram received from a connection's socket, with its mark of congestion. A peer of streams has no use
+    /// for it.
+    fn receive_datagram(
+        &mut self,
+        _connection: usize,
+        _at: Duration,
+        _datagram: &[u8],
+        _ecn: Option<Ecn>,
+    ) -> Vec<Action> {
+        Vec::new()
+    }
 
     /// Handles a wake-up requested by [`Action::Wake`].
     fn wake(&mut self, _connection: usize, _at: Duration) -> Vec<Action> {
@@ -49,7 +66,7 @@ pub trait Peer {
 pub enum Reception {
     /// Establishes the connection.
     Accept,
-    /// Refuses it.
+    /// Refuses it. Of datagrams: answers each by a message that nobody listens.
     Refuse,
     /// Does nothing, like a full backlog.
     Ignore,
@@ -60,9 +77,11 @@ pub enum Reception {
 pub enum Action {
     /// Sends bytes.
     Send(Duration, Vec<u8>),
-    /// Ends its side of the connection.
+    /// Sends a datagram with this mark of congestion.
+    Datagram(Duration, Vec<u8>, Option<Ecn>),
+    /// Ends its side of the connection. If it is one of datagrams: closes its port.
     Close(Duration),
-    /// Resets the connection.
+    /// Resets the connection. If it is one of datagrams: closes its port.
     Reset(Duration),
     /// Requests a call of [`Peer::wake`].
     Wake(Duration),
@@ -75,11 +94,23 @@ pub struct Link {
     pub seed: u64,
     /// Propagation delay in each direction.
     pub latency: Duration,
-    /// Maximum additional random delay. Bytes stay in order.
+    /// Maximum additional random delay. Bytes stay in order, and datagrams.
     pub jitter: Duration,
-    /// Delivers bytes in pieces, shortens or temporarily refuses writes, and reports sockets as ready that
-    /// are not.
+    /// Delivers bytes in pieces, shortens or temporarily refuses writes, reports sockets as ready that are not, and
+    /// delivers one by one datagrams that could be read together.
     pub hostile: bool,
+    /// Share of datagrams that are lost, in each direction. This and the following: from 0 to 1.
+    pub loss: f64,
+    /// Share of datagrams that arrive twice.
+    pub repeat: f64,
+    /// Share of datagrams that are held back, up to `reorder_by`, so that later ones overtake them.
+    pub reorder: f64,
+    /// The longest time for which a datagram is held back.
+    pub reorder_by: Duration,
+    /// Share of the datagrams from senders that listen to it that are marked as having met congestion (ECN).
+    pub congestion: f64,
+    /// The size of the largest datagram that gets through, in bytes of payload.
+    pub datagram_max: usize,
     /// Maximum number of sockets.
     pub sockets_max: usize,
     /// Maximum number of sockets that the poller reports at once.
@@ -116,6 +147,12 @@ impl Default for Link {
             latency: Duration::ZERO,
             jitter: Duration::ZERO,
             hostile: false,
+            loss: 0.0,
+            repeat: 0.0,
+            reorder: 0.0,
+            reorder_by: Duration::ZERO,
+            congestion: 0.0,
+            datagram_max: usize::MAX,
             sockets_max: usize::MAX,
             told_max: usize::MAX,
             stops: None,
@@ -136,8 +173,29 @@ pub struct Run {
     pub summary: Summary,
     /// Connections from the peer's side, in the order in which they were initiated.
     pub connections: Vec<Trace>,
+    /// What became of the datagrams to the peer.
+    pub to_peer: Carried,
+    /// What became of the datagrams to the worker.
+    pub to_worker: Carried,
     /// True if the run did not end by itself.
     pub is_endless: bool,
+}
+
+/// What became of datagrams on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Datagrams that were sent.
+    pub sent: u64,
+    /// Those that were lost.
+    pub lost: u64,
+    /// Those that were too large.
+    pub too_large: u64,
+    /// Those that arrived twice.
+    pub repeated: u64,
+    /// Those that were held back.
+    pub held_back: u64,
+    /// Those that were marked as having met congestion.
+    pub marked: u64,
 }
 
 /// A connection from the peer's side.
@@ -147,7 +205,7 @@ pub struct Trace {
     pub initiated: Duration,
     /// Time at which the worker closed it, if it did.
     pub closed: Option<Duration>,
-    /// Pieces received, with their times.
+    /// Pieces received, or datagrams, with their times.
     pub received: Vec<(Duration, Vec<u8>)>,
 }
 
@@ -219,7 +277,8 @@ pub fn run_replay(
     worker.prepare().expect("the poller in memory never fails");
     let summary = worker.run().expect("the poller in memory never fails");
     let world = world.borrow();
-    Run { summary, connections: world.traces(), is_endless: world.is_endless() }
+    let [to_peer, to_worker] = world.carried();
+    Run { summary, connections: world.traces(), to_peer, to_worker, is_endless: world.is_endless() }
 }
 
 /// The worker's view of the world.
@@ -274,6 +333,36 @@ impl Network for SimNetwork {
 
     fn write(&mut self, socket: &SimSocket, pieces: [&[u8]; 2]) -> io::Result<usize> {
         self.world.borrow_mut().write(socket.number, &pieces.concat())
+    }
+
+    fn open_datagrams(&mut self, _: &SocketAddr) -> io::Result<SimSocket> {
+        let number = self.world.borrow_mut().open()?;
+        Ok(SimSocket { number, world: Rc::clone(&self.world) })
+    }
+
+    fn connect_datagrams(
+        &mut self,
+        socket: &SimSocket,
+        key: u64,
+        _: &SocketAddr,
+        _: Option<IpAddr>,
+    ) -> io::Result<()> {
+        self.world.borrow_mut().connect_datagrams(socket.number, key);
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        socket: &SimSocket,
+        datagrams: &[u8],
+        segment: usize,
+        ecn: Option<Ecn>,
+    ) -> io::Result<()> {
+        self.world.borrow_mut().send(socket.number, datagrams, segment, ecn)
+    }
+
+    fn receive(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<Arrived> {
+        self.world.borrow_mut().receive(socket.number, buffer)
     }
 
     fn number_sent(&mut self, socket: &SimSocket) -> io::Result<()> {

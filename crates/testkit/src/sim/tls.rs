@@ -79,7 +79,7 @@ impl<P: Peer> TlsPeer<P> {
                     }
                     actions.push(Action::Close(delay));
                 }
-                Action::Reset(_) | Action::Wake(_) => actions.push(action),
+                Action::Datagram(..) | Action::Reset(_) | Action::Wake(_) => actions.push(action),
             }
         }
         actions

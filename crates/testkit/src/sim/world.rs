@@ -5,13 +5,14 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
-use httperf_engine::{Ready, Received, SentStamp};
+use httperf_engine::{Arrived, Ready, Received, SentStamp};
+use httperf_proto::quic::Ecn;
 use httperf_stats::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::io::Errno;
 
-use super::{Action, Link, Peer, Reception, Stops, Trace};
+use super::{Action, Carried, Link, Peer, Reception, Stops, Trace};
 
 pub(super) struct World {
     link: Link,
@@ -29,6 +30,8 @@ pub(super) struct World {
     changed: BTreeSet<usize>,
     /// Connections in the order in which they were initiated.
     traces: Vec<Trace>,
+    /// What became of datagrams, to the peer and from it.
+    carried: [Carried; 2],
 }
 
 enum Event {
@@ -38,6 +41,8 @@ enum Event {
     Refused,
     ToPeer(Vec<u8>),
     ToWorker(Vec<u8>),
+    DatagramToPeer(Datagram),
+    DatagramToWorker(Datagram),
     PeerClosed,
     PeerReset,
     Writable,
@@ -65,6 +70,16 @@ struct Socket {
     is_blocked: bool,
     /// Arrival times of the last items sent, to the peer and from it: later items arrive later.
     last_arrivals: [Instant; 2],
+    /// Datagrams that can be read.
+    datagrams: VecDeque<Datagram>,
+    is_of_datagrams: bool,
+    /// What the peer does with datagrams, once one has arrived.
+    reception: Option<Reception>,
+}
+
+struct Datagram {
+    bytes: Vec<u8>,
+    ecn: Option<Ecn>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -75,6 +90,16 @@ enum State {
     Open,
     Failed,
     Closed,
+}
+
+/// The number of datagrams that the system takes, or puts together, at most.
+const SEGMENTS_MAX: usize = 64;
+
+fn arrival(direction: Direction, datagram: Datagram) -> Event {
+    match direction {
+        Direction::Out => Event::DatagramToPeer(datagram),
+        Direction::In => Event::DatagramToWorker(datagram),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -98,6 +123,7 @@ impl World {
             open_count: 0,
             changed: BTreeSet::new(),
             traces: Vec::new(),
+            carried: [Carried::default(); 2],
         }
     }
 
@@ -111,6 +137,11 @@ impl World {
 
     pub(super) fn traces(&self) -> Vec<Trace> {
         self.traces.clone()
+    }
+
+    /// What became of datagrams, to the peer and from it.
+    pub(super) fn carried(&self) -> [Carried; 2] {
+        self.carried
     }
 
     pub(super) fn open(&mut self) -> io::Result<usize> {
@@ -128,6 +159,74 @@ impl World {
         (socket.key, socket.connection, socket.state) = (key, connection, State::Connecting);
         self.traces.push(Trace { initiated: self.elapsed(), ..Trace::default() });
         self.schedule(number, Direction::Out, Duration::ZERO, Event::Arrive);
+    }
+
+    /// Connects a socket of datagrams. The peer hears nothing of it, and the socket can be written to at once.
+    pub(super) fn connect_datagrams(&mut self, number: usize, key: u64) {
+        let connection = self.traces.len();
+        let socket = &mut self.sockets[number];
+        (socket.key, socket.connection, socket.state) = (key, connection, State::Open);
+        socket.is_of_datagrams = true;
+        self.traces.push(Trace { initiated: self.elapsed(), ..Trace::default() });
+        self.change(number);
+    }
+
+    /// Sends datagrams: all of them, or none if the socket is full.
+    pub(super) fn send(
+        &mut self,
+        number: usize,
+        datagrams: &[u8],
+        segment: usize,
+        ecn: Option<Ecn>,
+    ) -> io::Result<()> {
+        let socket = &mut self.sockets[number];
+        if let Some(errno) = socket.error.take() {
+            return Err(errno.into());
+        }
+        assert!(socket.state == State::Open, "only a connected socket sends datagrams");
+        assert!(segment > 0 && datagrams.len().div_ceil(segment) <= SEGMENTS_MAX, "the system takes no more");
+        if socket.is_blocked {
+            return Err(Errno::AGAIN.into());
+        }
+        if self.link.hostile && self.random.random_bool(0.3) {
+            self.sockets[number].is_blocked = true;
+            let pause = Duration::from_micros(self.random.random_range(1..500));
+            self.put(number, self.now + pause, Event::Writable);
+            return Err(Errno::AGAIN.into());
+        }
+        for bytes in datagrams.chunks(segment) {
+            self.carry(number, Direction::Out, Duration::ZERO, Datagram { bytes: bytes.to_vec(), ecn });
+        }
+        Ok(())
+    }
+
+    /// Reads datagrams of one size and mark that lie behind each other; the last may be shorter. A hostile link does not
+    /// put all of them together.
+    pub(super) fn receive(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<Arrived> {
+        let socket = &mut self.sockets[number];
+        if let Some(errno) = socket.error.take() {
+            return Err(errno.into());
+        }
+        let Some(Datagram { bytes, ecn }) = socket.datagrams.pop_front() else {
+            return Err(Errno::AGAIN.into());
+        };
+        let segment = bytes.len();
+        let (mut count, mut last, mut joined) = (segment, segment, 1);
+        buffer[..segment].copy_from_slice(&bytes);
+        while let Some(next) = socket.datagrams.front()
+            && last == segment
+            && next.bytes.len() <= segment
+            && next.ecn == ecn
+            && count + next.bytes.len() <= buffer.len()
+            && joined < SEGMENTS_MAX
+            && !(self.link.hostile && self.random.random_bool(0.5))
+        {
+            last = next.bytes.len();
+            buffer[count..count + last].copy_from_slice(&next.bytes);
+            (count, joined) = (count + last, joined + 1);
+            socket.datagrams.pop_front();
+        }
+        Ok(Arrived { count, segment, ecn })
     }
 
     pub(super) fn close(&mut self, number: usize) {
@@ -265,7 +364,10 @@ impl World {
         let socket = &self.sockets[number];
         Ready {
             key: socket.key,
-            readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
+            readable: !socket.incoming.is_empty()
+                || !socket.datagrams.is_empty()
+                || socket.is_ended
+                || socket.error.is_some(),
             writable: socket.state == State::Open && !socket.is_blocked,
             ended: socket.is_ended,
             failed: socket.error.is_some(),
@@ -307,6 +409,42 @@ impl World {
         self.put(number, at, event);
     }
 
+    /// Carries a datagram to the other end, or loses it.
+    fn carry(&mut self, number: usize, direction: Direction, delay: Duration, mut datagram: Datagram) {
+        let Link { loss, repeat, reorder, reorder_by, congestion, datagram_max, .. } = self.link;
+        self.carried[direction as usize].sent += 1;
+        if datagram.bytes.len() > datagram_max {
+            self.carried[direction as usize].too_large += 1;
+            return;
+        }
+        if self.happens(loss) {
+            self.carried[direction as usize].lost += 1;
+            return;
+        }
+        if datagram.ecn.is_some() && self.happens(congestion) {
+            self.carried[direction as usize].marked += 1;
+            datagram.ecn = Some(Ecn::Ce);
+        }
+        if self.happens(repeat) {
+            self.carried[direction as usize].repeated += 1;
+            let Datagram { bytes, ecn } = &datagram;
+            let copy = Datagram { bytes: bytes.clone(), ecn: *ecn };
+            self.schedule(number, direction, delay, arrival(direction, copy));
+        }
+        if self.happens(reorder) {
+            self.carried[direction as usize].held_back += 1;
+            let held = reorder_by.mul_f64(self.random.random());
+            self.put(number, self.now + delay + self.link.latency + held, arrival(direction, datagram));
+        } else {
+            self.schedule(number, direction, delay, arrival(direction, datagram));
+        }
+    }
+
+    /// Decides what happens with this probability. What never happens draws nothing.
+    fn happens(&mut self, share: f64) -> bool {
+        share > 0.0 && self.random.random_bool(share)
+    }
+
     fn put(&mut self, number: usize, at: Instant, event: Event) {
         self.events.push(Reverse((at, self.event_count, number)));
         self.pending.insert(self.event_count, event);
@@ -337,7 +475,35 @@ impl World {
                     self.act(number, action);
                 }
             }
+            Event::DatagramToPeer(Datagram { bytes, ecn }) => {
+                let asked = self.sockets[number].reception;
+                let reception = asked.unwrap_or_else(|| self.peer.accept(connection, at));
+                self.sockets[number].reception = Some(reception);
+                match reception {
+                    Reception::Accept => {
+                        let actions = self.peer.receive_datagram(connection, at, &bytes, ecn);
+                        self.traces[connection].received.push((at, bytes));
+                        actions.into_iter().for_each(|action| self.act(number, action));
+                    }
+                    Reception::Refuse => {
+                        self.schedule(number, Direction::In, Duration::ZERO, Event::Refused);
+                    }
+                    Reception::Ignore => {}
+                }
+            }
+            Event::PeerClosed | Event::PeerReset if self.sockets[number].is_of_datagrams => {
+                self.sockets[number].reception = Some(Reception::Refuse);
+            }
             _ if state == State::Closed => {}
+            Event::DatagramToWorker(datagram) => {
+                self.sockets[number].datagrams.push_back(datagram);
+                self.change(number);
+            }
+            // The answer to a datagram, a message of ICMP.
+            Event::Refused if self.sockets[number].is_of_datagrams => {
+                self.sockets[number].error = Some(Errno::CONNREFUSED);
+                self.change(number);
+            }
             Event::Wake => {
                 for action in self.peer.wake(connection, at) {
                     self.act(number, action);
@@ -375,6 +541,13 @@ impl World {
 
     fn act(&mut self, number: usize, action: Action) {
         match action {
+            Action::Datagram(delay, bytes, ecn) => {
+                self.carry(number, Direction::In, delay, Datagram { bytes, ecn });
+            }
+            // The port of a peer that takes datagrams is closed where it is.
+            Action::Close(delay) | Action::Reset(delay) if self.sockets[number].is_of_datagrams => {
+                self.put(number, self.now + delay, Event::PeerClosed);
+            }
             Action::Close(delay) => self.schedule(number, Direction::In, delay, Event::PeerClosed),
             Action::Reset(delay) => self.schedule(number, Direction::In, delay, Event::PeerReset),
             Action::Wake(delay) => self.put(number, self.now + delay, Event::Wake),

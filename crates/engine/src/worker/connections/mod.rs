@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use bytes::BytesMut;
 use httperf_load::page::Link;
 use httperf_plan::{Endpoint, Plan};
 use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
@@ -70,6 +71,8 @@ pub(super) struct Connections<N: Network> {
     stamp: Option<Instant>,
     header_cache: http1::HeaderCache,
     read_buffer: Vec<u8>,
+    /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.
+    arrived: BytesMut,
     write_buffer: Vec<u8>,
 }
 
@@ -216,6 +219,7 @@ impl<N: Network> Connections<N> {
             stamp: None,
             header_cache: http1::HeaderCache::default(),
             read_buffer: vec![0; READ_SIZE],
+            arrived: BytesMut::new(),
             write_buffer: Vec::new(),
         }
     }
@@ -533,8 +537,9 @@ impl<N: Network> Connections<N> {
     pub(super) fn close(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
         let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
         connection.record_stalls(run);
-        connection.record_counts(now, run);
+        // Its last datagram is one of those that it sent.
         self.say_goodbye(&mut connection, now);
+        connection.record_counts(now, run);
         if connection.transport.stage() == Stage::Handshaking {
             run.recorder.handshake_given_up(now);
         }

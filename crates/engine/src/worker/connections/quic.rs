@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
 
-use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
 use httperf_proto::quic::{self, Context, Datagrams, Figures, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
@@ -18,8 +17,8 @@ use super::handshake::{outcome, shown};
 use super::progress::{Stage, Write};
 use super::resumption::{KeptSession, ResumptionPool};
 use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
-use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
+use crate::worker::{ConnectionKey, READ_SIZE};
 use crate::{Network, Ready};
 
 /// The number of reads of a connection in a turn before the others have theirs.
@@ -235,11 +234,20 @@ impl<N: Network> Connections<N> {
             if connection.transport.stage() == Stage::Handshaking {
                 to.run.recorder.handshake_heard(now);
             }
-            let bytes = BytesMut::from(&self.read_buffer[..arrived.count]);
+            if self.arrived.capacity() < arrived.count {
+                self.arrived.reserve(READ_SIZE);
+            }
+            self.arrived.extend_from_slice(&self.read_buffer[..arrived.count]);
+            let bytes = self.arrived.split();
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
+            // The replies that came with them may end the connection.
+            let is_settled = self.keep_tickets(key, tickets, now, to);
             self.use_datagrams(key, now, to);
-            self.keep_tickets(key, tickets, now, to);
+            if is_settled && self.connections.contains_key(key) {
+                let now = self.network.now();
+                self.tell(key, EventKind::TicketSettled, now, to);
+            }
             if reads < READS_PER_TURN {
                 now = self.network.now();
             }
@@ -321,17 +329,20 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Keeps the sessions that the server has given for other connections to resume.
+    /// Keeps the sessions that the server has given for other connections to resume. Returns whether the connection has
+    /// stayed for that.
     fn keep_tickets<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
         mut tickets: Vec<Ticket>,
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
-    ) {
-        let (Some(connection), Some(quic)) = (self.connections.get_mut(key), &mut self.quic) else { return };
+    ) -> bool {
+        let (Some(connection), Some(quic)) = (self.connections.get(key), &mut self.quic) else {
+            return false;
+        };
         if tickets.is_empty() {
-            return;
+            return false;
         }
         let target = connection.target;
         let awaits_ticket = connection.awaits_ticket();
@@ -343,10 +354,7 @@ impl<N: Network> Connections<N> {
             }
             Resumption::Never => {}
         }
-        if awaits_ticket && self.connections.contains_key(key) {
-            let now = self.network.now();
-            self.tell(key, EventKind::TicketSettled, now, to);
-        }
+        awaits_ticket
     }
 
     /// As [`stay_for_ticket`](Self::stay_for_ticket), over QUIC.

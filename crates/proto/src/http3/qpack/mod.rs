@@ -15,6 +15,7 @@ mod decoder;
 mod decoder_stream;
 mod encoder;
 mod instruction;
+mod section;
 mod static_table;
 #[cfg(test)]
 mod tests;
@@ -23,3 +24,4 @@ mod text;
 pub(crate) use self::decoder::{Decoded, Decoder, SectionLimits, TOO_MANY_BLOCKED};
 pub(crate) use self::decoder_stream::DecoderStream;
 pub(crate) use self::encoder::{begin_section, encode_field};
+pub use self::section::{decode_section, encode_section};

@@ -402,3 +402,27 @@ fn a_violation_behind_our_close_is_not_told() {
     pair.settle();
     assert_eq!((pair.told, pair.error), (Some(ErrorCode::H3_NO_ERROR.0), None));
 }
+
+#[test]
+fn nothing_is_reported_of_a_call_that_ended_while_its_datagrams_waited() {
+    let mut pair = Pair::new(Options::default());
+    let mut out = Vec::new();
+    pair.submit(0, get());
+    assert!(pair.engine.poll_datagrams(pair.now, 10, &mut out).is_some());
+    // The socket does not take them, and the owner gives up.
+    pair.engine.cancel(pair.now, CallId(0));
+    assert_eq!(pair.engine.poll_sent(), None);
+}
+
+#[test]
+fn a_call_that_waits_for_a_stream_does_not_wait_for_an_acknowledgement() {
+    let server = peer::Options { streams: 1, ..peer::Options::new() };
+    let mut pair = Pair::with(&server, Options::default());
+    pair.make(&gets(2));
+    assert!(pair.request(1).is_none(), "the server allows a stream at a time");
+    pair.answer(0, &ok(), true);
+    // The reply, our acknowledgement, another stream, and the request on it: less than the 25 ms of a delayed one.
+    let before = pair.now;
+    (0..4).for_each(|_| pair.turn());
+    assert!(pair.request(1).is_some() && pair.now - before < 20 * MS);
+}

@@ -597,6 +597,23 @@ fn floods_end_at_a_limit() {
     check(floods());
 }
 
+/// Each case, cut once behind each of the first bytes; where it is cut further on makes no difference in kind.
+#[test]
+fn a_violation_is_the_same_at_every_cut() {
+    for (name, requests, steps, ..) in all_cases() {
+        let size = |step: &Step| match step {
+            Step::Reply(_, bytes) | Step::Own(_, bytes) => bytes.len(),
+            _ => 0,
+        };
+        let longest = steps.iter().map(size).max().unwrap_or_default();
+        let (whole, _) = run(&requests, &steps, &Cut::Whole);
+        for cut in 1..longest.min(12) {
+            let (pieces, _) = run(&requests, &steps, &Cut::Pieces(vec![cut, usize::MAX]));
+            assert_eq!(pieces, whole, "{name}, cut behind byte {cut}");
+        }
+    }
+}
+
 #[test]
 fn what_comes_up_to_a_limit_is_taken() {
     let idle = [
