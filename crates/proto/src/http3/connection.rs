@@ -110,8 +110,8 @@ pub(super) struct Held {
 /// The state of a request.
 #[derive(Debug)]
 pub(super) enum Upload {
-    /// Bytes of frames are left, and after them `body` bytes of the body have been sent.
-    Going { frames: Bytes, body: usize },
+    /// Bytes of frames are left, and of a body behind them.
+    Going { frames: Bytes, body: Bytes },
     /// All of it was handed on, or the peer wants no more.
     Done,
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes};
+use bytes::Buf as _;
 
 use super::connection::{Call, Connection, Phase, Reply, Upload, Waiting};
 use super::frame::{Data, Headers, Settings};
 use super::qpack::{begin_section, encode_field};
 use super::uni::StreamType;
 use crate::quic::{StreamId, Written};
-use crate::request::{Http3Head, Request, Scheme};
+use crate::request::{Http3Form, Request, Scheme};
 use crate::{Awaited, Sent, Stall};
 
 impl Connection {
@@ -66,13 +66,15 @@ impl Connection {
     fn open_call(&mut self, id: StreamId, call: crate::CallId, request: Request) {
         debug_assert_eq!(self.calls.next(), id.index(), "calls have all streams that we open for both ends");
         let number = id.index();
-        let frames = self.encode(&request);
+        let form = request.http3_form(|| render(&request));
+        self.counts.headers_sent.add(form.plain, form.size);
+        let upload = Upload::Going { frames: form.frames.clone(), body: form.body.clone() };
         let reader = self.reader();
         self.calls.push(Call {
             call,
             request,
             id,
-            upload: Upload::Going { frames, body: 0 },
+            upload,
             reader: Some(reader),
             reply: Reply::Head { interim: 0 },
             held: None,
@@ -88,30 +90,19 @@ impl Connection {
         self.upload(number);
     }
 
-    /// Returns the frames of a request up to its body.
-    fn encode(&mut self, request: &Request) -> Bytes {
-        let Http3Head { frames, plain, size } = request.http3_head(|| encode(request));
-        self.counts.headers_sent.add(*plain, *size);
-        frames.clone()
-    }
-
     /// Sends more of a request, as far as the windows allow.
     fn upload(&mut self, number: u64) {
         let Some(call) = self.calls.get_mut(number) else { return };
         loop {
             let Upload::Going { frames, body } = &mut call.upload else { return };
-            let rest = &call.request.body()[*body..];
-            let written = if !frames.is_empty() {
-                self.quic.write_shared(call.id, frames)
-            } else if !rest.is_empty() {
-                self.quic.write(call.id, rest)
-            } else {
+            let rest = if frames.is_empty() { body } else { frames };
+            if rest.is_empty() {
                 self.quic.finish(call.id);
                 self.sent.push_back(Sent::Finished(call.call));
                 call.upload = Upload::Done;
                 return;
-            };
-            match written {
+            }
+            match self.quic.write_shared(call.id, rest) {
                 Written::Stopped => {
                     // The reply may come all the same (RFC 9114, section 4.1).
                     call.upload = Upload::Done;
@@ -123,11 +114,7 @@ impl Connection {
                     return;
                 }
                 Written::Bytes(count) => {
-                    if frames.is_empty() {
-                        *body += count;
-                    } else {
-                        frames.advance(count);
-                    }
+                    rest.advance(count);
                     call.end_wait(self.now);
                 }
             }
@@ -191,7 +178,7 @@ impl Connection {
     }
 }
 
-fn encode(request: &Request) -> Http3Head {
+fn render(request: &Request) -> Http3Form {
     let (mut section, mut plain) = (Vec::new(), 0);
     begin_section(&mut section);
     request.binary_fields(Scheme::Https, |name, value| {
@@ -203,5 +190,7 @@ fn encode(request: &Request) -> Http3Head {
     if !request.body().is_empty() {
         Data { length: request.body().len() as u64 }.write(&mut frames);
     }
-    Http3Head { frames: frames.into(), plain, size: section.len() }
+    let (own, body) = request.body_parts();
+    frames.extend_from_slice(own);
+    Http3Form { frames: frames.into(), body, plain, size: section.len() }
 }

@@ -68,8 +68,9 @@ pub const ABSENT_GROUPS: &[&str] = &["P-521", "X25519Kyber768Draft00", "P256Kybe
 /// understand (RFC 9114, section 6.2).
 const PEER_STREAMS: u32 = 16;
 
-/// Bytes of requests that the library keeps until the peer has acknowledged them.
-const SEND_WINDOW: u64 = 1 << 20;
+/// Bytes of requests that the library keeps until the peer has acknowledged them. Bodies are shared, so they take no room;
+/// it is larger than what peers allow, so that a request that waits does so for the peer's window.
+const SEND_WINDOW: u64 = 1 << 30;
 
 /// The settings that all QUIC connections of a worker share, ready for use.
 #[derive(Clone)]

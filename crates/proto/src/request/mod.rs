@@ -41,14 +41,16 @@ struct Contents {
     /// The size of the header block in HTTP/2, computed on first use.
     header_block_size: OnceCell<u64>,
     /// The request as HTTP/3 sends it, rendered on first use.
-    http3_head: OnceCell<Box<Http3Head>>,
+    http3_form: OnceCell<Box<Http3Form>>,
 }
 
-/// A request as HTTP/3 sends it, up to its body.
+/// A request as HTTP/3 sends it.
 #[derive(Clone, Debug)]
-pub(crate) struct Http3Head {
-    /// HEADERS, and the beginning of DATA if it has a body.
+pub(crate) struct Http3Form {
+    /// HEADERS, the beginning of DATA if it has a body, and the body unless it is shared.
     pub(crate) frames: Bytes,
+    /// The body, if it is shared.
+    pub(crate) body: Bytes,
     /// Sizes of the header fields before and after compression.
     pub(crate) plain: u64,
     pub(crate) size: usize,
@@ -134,9 +136,9 @@ impl Request {
         }
     }
 
-    /// Returns it as HTTP/3 sends it, up to its body, as `render` did the first time.
-    pub(crate) fn http3_head(&self, render: impl FnOnce() -> Http3Head) -> &Http3Head {
-        self.0.http3_head.get_or_init(|| Box::new(render()))
+    /// Returns it as HTTP/3 sends it, as `render` did the first time.
+    pub(crate) fn http3_form(&self, render: impl FnOnce() -> Http3Form) -> &Http3Form {
+        self.0.http3_form.get_or_init(|| Box::new(render()))
     }
 
     /// Returns the same request with further header lines, each with its line end, after the others.
@@ -150,9 +152,17 @@ impl Request {
             body_start: body_start + lines.len(),
             shared_body: shared_body.clone(),
             header_block_size: OnceCell::new(),
-            http3_head: OnceCell::new(),
+            http3_form: OnceCell::new(),
             ..*self.0
         }))
+    }
+
+    /// Splits the body into what lies in the request and what it shares with others; one of them is empty.
+    pub(crate) fn body_parts(&self) -> (&[u8], Bytes) {
+        match &self.0.shared_body {
+            Some(body) => (&[], Bytes::from_owner(Arc::clone(body))),
+            None => (self.body(), Bytes::new()),
+        }
     }
 
     fn shared_body(&self) -> &[u8] {
@@ -178,7 +188,7 @@ impl Request {
             },
             is_safe: !bytes.starts_with(b"POST"),
             header_block_size: OnceCell::new(),
-            http3_head: OnceCell::new(),
+            http3_form: OnceCell::new(),
         }))
     }
 }

@@ -123,7 +123,7 @@ impl<'a> RequestParts<'a> {
             reply_content,
             is_safe: self.is_safe(),
             header_block_size: OnceCell::new(),
-            http3_head: OnceCell::new(),
+            http3_form: OnceCell::new(),
         }))
     }
 

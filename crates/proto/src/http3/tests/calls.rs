@@ -1,6 +1,9 @@
 //! Calls from their beginning to their end: bodies, limits of the server, what either side gives up, the end of the
 //! connection.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::*;
 use crate::Awaited;
 use crate::quic::Loss;
@@ -55,6 +58,29 @@ fn a_large_body_is_sent_through_a_small_window() {
     // The window was empty all the time.
     let stall = Stall { call: CallId(0), what: Awaited::Window, time: ended - begun };
     assert_eq!(pair.stalls, [stall]);
+}
+
+/// What congestion control and the way hold back is no wait for a window.
+#[test]
+fn a_body_that_fits_the_window_waits_for_none() {
+    let server = peer::Options { window: 8 << 20, ..SERVER.clone() };
+    let shared = Rc::new(Arc::from(vec![b'b'; 3 << 20]));
+    let parts = RequestParts {
+        method: b"PUT",
+        host: Some("server"),
+        body: RequestBody::Shared(&shared),
+        ..RequestParts::to(b"/")
+    };
+    let mut pair = Pair::with(&server, Options::default());
+    pair.submit(0, parts.request());
+    pair.turn();
+    assert_eq!(pair.sent, [Sent::Started(CallId(0)), Sent::Finished(CallId(0))]);
+    pair.settle();
+    let (asked, is_end) = pair.request(0).unwrap();
+    assert!(is_end && asked.ends_with(&shared));
+    pair.answer(0, &ok(), true);
+    pair.settle();
+    assert_eq!((pair.events(), &pair.stalls[..]), (vec![started(0, 200), done(0, BARE, 0, 0)], &[][..]));
 }
 
 #[test]
