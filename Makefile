@@ -43,6 +43,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
+	DATAGRAM_INPUTS=100000 $(CARGO) test --release --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 
 bootstrap: ## install what the tests need

@@ -859,7 +859,7 @@ fn whatever_happens_each_call_ends_once_and_no_run_hangs() {
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
     let seeds = match number("HTTPERF_HOSTILE_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("HTTPERF_HOSTILE").unwrap_or(60),
+        None => 0..number("HTTPERF_HOSTILE").unwrap_or(200),
     };
     let options = Options::new();
     let mut bad = Vec::new();
