@@ -38,11 +38,12 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	scripts/control-plane.sh
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
-	HTTPERF_HOSTILE=4000 $(CARGO) test --release --locked -p httperf-engine --test it -- http3
+	HTTPERF_HOSTILE=4000 $(CARGO) test --locked -p httperf-engine --test it -- http3
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
+	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 
 bootstrap: ## install what the tests need

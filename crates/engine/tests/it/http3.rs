@@ -309,6 +309,20 @@ fn early_data_saves_a_round_trip() {
     check_near(seconds(&clocks.latency, 1.0), 0.02);
 }
 
+#[test]
+fn requests_that_are_refused_as_early_data_are_made_again() {
+    let server = Options::new();
+    let peer = ok_after(NOW).in_turn_with(&Config::new(&server));
+    let run = run(&resuming(over_http3(connections(20, 2, 1)), true), far(5), peer);
+    check_answered(&run, 40);
+    let tls = tls(&run.summary);
+    assert_eq!(tls.handshakes_of(HandshakeKind::Full).time.moments.count(), 20);
+    assert!(tls.early_requests.rejected >= 10, "{:?}", tls.early_requests);
+    assert_eq!(tls.early_requests.rejected, tls.early_requests.replayed);
+    // What was sent in vain took no more time than the handshake.
+    check_near(seconds(&run.summary.calls_with(CallOutcome::Success).latency, 1.0), 0.02);
+}
+
 // Links.
 
 #[test]
@@ -790,6 +804,8 @@ fn any_link(dice: &mut Dice, seed: u64) -> Link {
         reorder_by: ms(1 + dice.roll(30)),
         congestion: dice.of(&[0.0, 0.0, 0.05]),
         datagram_max: dice.of(&[usize::MAX, usize::MAX, 1300]),
+        told_max: dice.of(&[usize::MAX, usize::MAX, 1]),
+        late: ms(dice.of(&[0, 0, 3])),
         ..Link::default()
     }
 }
@@ -799,19 +815,21 @@ fn check_random_run(seed: u64, options: &Options) {
     let mut dice = Dice(seed);
     let (plan, calls) = any_plan(&mut dice);
     let link = any_link(&mut dice, seed);
-    let server = Config::new(&Options {
+    let options = Options {
         retries: dice.roll(6) == 0,
         early_data: dice.roll(3) > 0,
         streams: dice.of(&[1, 3, 100, 100]),
         window: dice.of(&[3_000, 1 << 20, 1 << 20]),
         idle_timeout: dice.of(&[Some(ms(300)), Some(30 * SECOND), None]),
         ..options.clone()
-    });
+    };
+    let server = Config::new(&options);
     let is_eager = dice.roll(4) == 0;
     let mut whims = Dice(seed ^ 1);
     let peer = Http3Peer::with(&server, move |request: &StreamSeen| whim(&mut whims, request));
     let peer = if is_eager { peer.eager() } else { peer };
     let peer = if dice.roll(8) == 0 { peer.standing_still(ms(20)..ms(20 + dice.roll(300))) } else { peer };
+    let peer = if dice.roll(4) == 0 { peer.in_turn_with(&Config::new(&options)) } else { peer };
     let heard = peer.heard();
     let reception = move |connection| match Dice(seed ^ connection as u64).roll(30) {
         0 => Reception::Refuse,
@@ -859,7 +877,7 @@ fn whatever_happens_each_call_ends_once_and_no_run_hangs() {
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
     let seeds = match number("HTTPERF_HOSTILE_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("HTTPERF_HOSTILE").unwrap_or(60),
+        None => 0..number("HTTPERF_HOSTILE").unwrap_or(200),
     };
     let options = Options::new();
     let mut bad = Vec::new();

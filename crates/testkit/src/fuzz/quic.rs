@@ -371,6 +371,9 @@ fn stream(place: usize) -> StreamId {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
 
     /// Lets the server's datagrams arrive.
@@ -395,35 +398,56 @@ mod tests {
         assert_eq!(check_datagrams(&input), Fate { is_established: true, answered: 0, is_over: true });
     }
 
+    fn seed(name: &str) -> Vec<u8> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/quic_datagrams");
+        std::fs::read(format!("{folder}/{name}")).expect("the seed is there")
+    }
+
+    /// `DATAGRAM_INPUTS`: the number of inputs. `DATAGRAM_INPUT`: the only one.
     #[test]
     fn nothing_that_arrives_is_too_odd() {
-        for seed in 1..300_u64 {
-            let mut state = seed;
-            let mut draw = || {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state.to_le_bytes()[3]
-            };
-            let mut input: Vec<u8> = (0..400).map(|_| draw()).collect();
-            if seed % 2 == 0 {
+        let number =
+            |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
+        let numbers = match number("DATAGRAM_INPUT") {
+            Some(number) => number..number + 1,
+            None => 0..number("DATAGRAM_INPUTS").unwrap_or(300),
+        };
+        let names = ["flipped", "garbage", "losses", "reply", "reset", "streams", "three_calls", "violation"];
+        let seeds = names.map(seed);
+        for number in numbers {
+            let mut random = Pcg64Mcg::seed_from_u64(number);
+            let any: Vec<u8> = (0..400).map(|_| random.random()).collect();
+            let input = match random.random_range(0..4) {
+                0 => any,
                 // Past the handshake.
-                input.splice(0..0, ARRIVE);
-            }
-            check_datagrams(&input);
+                1 => [&ARRIVE[..], &any].concat(),
+                // Two seeds, one behind the other, with some bytes replaced, removed and inserted.
+                _ => {
+                    let [one, other] = [(); 2].map(|()| &seeds[random.random_range(0..seeds.len())]);
+                    let mut input = [&one[..], other].concat();
+                    for _ in 0..random.random_range(1..20) {
+                        let place = random.random_range(0..input.len());
+                        match random.random_range(0..3) {
+                            0 => input[place] = random.random(),
+                            1 => input.insert(place, random.random_range(0..16)),
+                            _ => drop(input.remove(place)),
+                        }
+                    }
+                    input
+                }
+            };
+            let fate = std::panic::catch_unwind(|| check_datagrams(&input));
+            assert!(fate.is_ok(), "DATAGRAM_INPUT={number} went wrong");
         }
     }
 
     #[test]
     fn the_seeds_of_the_fuzz_target_do_what_they_are_for() {
-        let seed = |name: &str| {
-            let path = format!("{}/../../fuzz/seeds/quic_datagrams/{name}", env!("CARGO_MANIFEST_DIR"));
-            check_datagrams(&std::fs::read(path).expect("the seed is there"))
-        };
-        assert_eq!(seed("reply").answered, 1);
-        assert_eq!(seed("losses").answered, 1);
-        assert_eq!(seed("three_calls").answered, 3);
-        assert_eq!(seed("violation").answered, 0);
-        assert!(seed("flipped").is_over && seed("garbage").is_over && seed("reset").is_over);
+        let fate = |name: &str| check_datagrams(&seed(name));
+        assert_eq!(fate("reply").answered, 1);
+        assert_eq!(fate("losses").answered, 1);
+        assert_eq!(fate("three_calls").answered, 3);
+        assert_eq!(fate("violation").answered, 0);
+        assert!(fate("flipped").is_over && fate("garbage").is_over && fate("reset").is_over);
     }
 }

@@ -110,6 +110,7 @@ impl Http3Heard {
 pub struct Http3Peer<F> {
     answer: F,
     config: Config,
+    other: Option<Config>,
     epoch: Instant,
     is_eager: bool,
     control: Vec<u8>,
@@ -129,6 +130,7 @@ impl<F: FnMut(&StreamSeen) -> Vec<Http3Deed>> Http3Peer<F> {
         Self {
             answer,
             config: config.clone(),
+            other: None,
             epoch: Instant::now(),
             is_eager: false,
             control: CONTROL.to_vec(),
@@ -142,6 +144,12 @@ impl<F: FnMut(&StreamSeen) -> Vec<Http3Deed>> Http3Peer<F> {
     #[must_use]
     pub fn eager(self) -> Self {
         Self { is_eager: true, ..self }
+    }
+
+    /// Serves every second connection with these settings of QUIC, under which no session of the others is known.
+    #[must_use]
+    pub fn in_turn_with(self, other: &Config) -> Self {
+        Self { other: Some(other.clone()), ..self }
     }
 
     /// Sets the beginning of its control streams, in place of empty settings.
@@ -208,10 +216,9 @@ impl<F: FnMut(&StreamSeen) -> Vec<Http3Deed>> Peer for Http3Peer<F> {
         datagram: &[u8],
         ecn: Option<Ecn>,
     ) -> Vec<Action> {
-        let connection = self
-            .connections
-            .entry(number)
-            .or_insert_with(|| Connection::new(&self.config, number, self.epoch));
+        let config = self.other.as_ref().filter(|_| number % 2 == 1).unwrap_or(&self.config);
+        let connection =
+            self.connections.entry(number).or_insert_with(|| Connection::new(config, number, self.epoch));
         connection.unread.push((datagram.to_vec(), ecn));
         self.turn(number, at)
     }
