@@ -13,10 +13,10 @@ use httperf_testkit::tcp::free_port;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::http2_servers::ran::{Ran, finish, run};
 use crate::support::certificates::Certificates;
 use crate::support::group::Group;
 use crate::support::program::{Exit, under_test};
+use crate::support::ran::{Ran, finish, run};
 use crate::support::running::{find, peer, tool};
 
 /// How long a server may take until it answers.
