@@ -574,7 +574,7 @@ const CRYPTO_ERROR: u64 = 0x100;
 /// Returns the alert of TLS that an error stands for.
 fn alert(code: TransportErrorCode) -> Option<i32> {
     let code = u64::from(code);
-    (CRYPTO_ERROR..CRYPTO_ERROR + 0x100).contains(&code).then_some((code - CRYPTO_ERROR) as i32)
+    (CRYPTO_ERROR..CRYPTO_ERROR + 0x100).contains(&code).then(|| (code - CRYPTO_ERROR) as i32)
 }
 
 /// Returns the reason of a peer that refused to go on.
@@ -636,4 +636,21 @@ fn code_of(code: u64) -> VarInt {
 /// Returns whether a datagram is a Retry packet of version 1 (RFC 9000, section 17.2.5).
 fn is_retry(datagram: &[u8]) -> bool {
     matches!(datagram, [first, 0, 0, 0, 1, ..] if first & 0xb0 == 0xb0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_named_whether_or_not_they_are_alerts() {
+        for (code, reason) in [
+            (TransportErrorCode::crypto(40), "alert handshake_failure from the server"),
+            (TransportErrorCode::NO_ERROR, "QUIC: NO_ERROR from the server"),
+            (TransportErrorCode::INTERNAL_ERROR, "QUIC: INTERNAL_ERROR from the server"),
+        ] {
+            assert_eq!(told(code), reason);
+        }
+        assert_eq!(ours(TransportErrorCode::PROTOCOL_VIOLATION, ""), "QUIC: PROTOCOL_VIOLATION");
+    }
 }
