@@ -73,6 +73,8 @@ is_made_h2load() {
 make_h2load() {
     write_build >"$work/build"
     export BUILD=$work/build
+    # It is mmdebstrap's shell that expands this.
+    # shellcheck disable=SC2016
     make_tree "$work/tree" "$BUILD_PACKAGES" --customize-hook='chroot "$1" sh -eux <"$BUILD"'
     rm -rf "$tools/h2load-h3"
     mv "$work/tree/out" "$tools/h2load-h3"
