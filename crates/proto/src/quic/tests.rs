@@ -391,7 +391,8 @@ fn early_data_that_is_refused_is_to_be_sent_again() {
 #[test]
 fn a_server_that_asks_for_another_group_resumes_and_refuses_early_data() {
     let epoch = Instant::now();
-    let server = peer::Options { groups: vec![kx_group::SECP256R1], early_data: true, ..peer::Options::new() };
+    let server =
+        peer::Options { groups: vec![kx_group::SECP256R1], early_data: true, ..peer::Options::new() };
     let groups = Some("X25519:P-256".to_owned());
     let tls = tls::Options { sessions: true, early_data: true, groups, ..tls::Options::default() };
     let context = Context::new(&Options::default(), &h3(tls), epoch).unwrap();
