@@ -36,12 +36,15 @@ test: ## run every check, also after one that fails; a table at the end says wha
 test-long: bootstrap ## check what takes too long for every change: an hour or so
 	scripts/bootstrap.sh long
 	scripts/control-plane.sh
+	scripts/sid-tree.sh
+	scripts/quiche-server.sh
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
 	HTTPERF_HOSTILE=4000 $(CARGO) test --locked -p httperf-engine --test it -- http3
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
+	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test http3_servers
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check

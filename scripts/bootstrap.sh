@@ -7,7 +7,7 @@
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
 #                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
 #   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
-#                                Prometheus, InfluxDB, etcd, shellcheck, Python environments
+#                                Prometheus, InfluxDB, etcd, shellcheck, Python environments, mmdebstrap
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -95,6 +95,7 @@ look_for_launchers() {
     have etcd || missing+=(etcd-server)
     have setpriv || missing+=(util-linux)
     have shellcheck || missing+=(shellcheck)
+    have mmdebstrap || missing+=(mmdebstrap)
 }
 
 add_rust_components() {

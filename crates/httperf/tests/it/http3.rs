@@ -1,4 +1,5 @@
-//! HTTP/3 with servers of other makes: quic-go in Caddy, ngtcp2 with GnuTLS, and quinn in our own test server.
+//! HTTP/3 with our own test server, on quinn, and with ngtcp2, which loses packets on request. `tests/http3_servers` has what every
+//! server has to do.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,11 +14,11 @@ use httperf_testkit::tcp::free_port;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::http2_servers::ran::{Ran, finish, run};
 use crate::support::certificates::Certificates;
 use crate::support::group::Group;
 use crate::support::program::{Exit, under_test};
-use crate::support::running::{find, peer, tool};
+use crate::support::ran::{Ran, finish, run};
+use crate::support::running::{find, peer};
 
 /// How long a server may take until it answers.
 const START_WAIT: Duration = Duration::from_secs(30);
@@ -72,24 +73,6 @@ impl Server {
         }))
     }
 
-    /// Caddy, on quic-go, with a log of requests.
-    fn caddy() -> Option<Self> {
-        let program = tool("caddy")?;
-        Some(Self::start(|root, port| {
-            let path = root.display();
-            let text = format!(
-                "{{\n admin off\n auto_https disable_redirects\n storage file_system {path}/storage\n}}\n\
-                 https://localhost:{port} {{\n bind 127.0.0.1\n tls {path}/server.pem {path}/server.key\n root * {path}/docs\n \
-                 file_server\n log {{\n output file {path}/access.log\n format json\n }}\n}}\n"
-            );
-            fs::write(root.join("Caddyfile"), text).unwrap();
-            let mut command = Command::new(&program);
-            command.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-            command.env("HOME", root).env("XDG_CONFIG_HOME", root);
-            command
-        }))
-    }
-
     fn output(&self) -> String {
         fs::read_to_string(self.path("output.log")).unwrap_or_default()
     }
@@ -130,55 +113,6 @@ fn check_answered(ran: &Ran, connections: u64, calls: u64) {
     assert!(quic.datagrams_sent >= quic.handshake_datagrams_sent && quic.rtt_min_ns.is_some(), "{ran}");
     // A connection whose handshake is under way when the run ends is the exception.
     assert_eq!(tls(ran).completed(), connections, "{ran}");
-}
-
-/// Connections each for itself, kept ones, streams, and sessions.
-fn check_workloads(server: &Server) {
-    for (load, connections, calls) in [
-        ("--num-conns 10 --rate 50", 10, 10),
-        ("--num-conns 3 --num-calls 8 --burst-length 4", 3, 24),
-        ("--concurrency 3 --streams 4 --num-calls 40", 3, 120),
-        ("--wsess 3,8,0 --burst-length 4", 3, 24),
-        ("--request-rate 100 --num-calls 30 --concurrency 2", 2, 30),
-    ] {
-        let ran = server.run(&format!("{load} --uri /small.txt"));
-        check_answered(&ran, connections, calls);
-        assert!(ran.finished.stdout.contains("content 6.0 "), "{ran}");
-        assert!(ran.finished.stdout.contains(&format!("\nHTTP/3 streams  opened {calls}, ")), "{ran}");
-    }
-    let ran = server.run("--num-conns 2 --num-calls 4 --burst-length 2 --uri /large.bin");
-    check_answered(&ran, 2, 8);
-    assert!(ran.finished.stdout.contains("content 300000.0 "), "{ran}");
-}
-
-#[test]
-fn caddy_counts_what_we_count() {
-    let server = peer!(Server::caddy());
-    let logged = || fs::read_to_string(server.path("access.log")).unwrap_or_default();
-    let spoken = || logged().lines().filter(|line| line.contains("\"proto\":\"HTTP/3.0\"")).count();
-    let before = spoken();
-    check_workloads(&server);
-    let began = Instant::now();
-    let expected = 10 + 24 + 120 + 24 + 30 + 8;
-    while spoken() < before + expected && began.elapsed() < Duration::from_secs(10) {
-        thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!((spoken() - before, logged().lines().count() - before), (expected, expected));
-    for (groups, agreed) in [("X25519MLKEM768", "X25519MLKEM768"), ("P-256", "P-256")] {
-        let ran = server.run(&format!("--num-conns 3 --uri /small.txt --tls-groups {groups}"));
-        check_answered(&ran, 3, 3);
-        assert_eq!(tls(&ran).groups.count(agreed), 3, "{ran}");
-    }
-}
-
-#[test]
-fn ngtcp2_answers_all_workloads() {
-    let server = peer!(Server::ngtcp2(&[]));
-    check_workloads(&server);
-    // It lacks the first group, and asks for another.
-    let ran = server.run("--num-conns 3 --uri /small.txt --tls-groups MLKEM1024:P-384");
-    check_answered(&ran, 3, 3);
-    assert_eq!((tls(&ran).groups.count("P-384"), tls(&ran).hello_retries), (3, 3), "{ran}");
 }
 
 #[test]

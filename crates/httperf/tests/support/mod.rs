@@ -7,6 +7,7 @@ pub(crate) mod group;
 pub(crate) mod machine;
 pub(crate) mod nginx;
 pub(crate) mod program;
+pub(crate) mod ran;
 pub(crate) mod real_server;
 pub(crate) mod reference;
 pub(crate) mod report;

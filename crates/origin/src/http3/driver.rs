@@ -31,10 +31,11 @@ pub(super) async fn run(connecting: Connecting, shared: Rc<Shared>, socket: Arc<
     link.unless_idle(served).await;
 }
 
-async fn serve(connecting: Connecting, link: &Rc<Link>, socket: &Arc<LossySocket>) {
+async fn serve(mut connecting: Connecting, link: &Rc<Link>, socket: &Arc<LossySocket>) {
     let tls = link.shared.config.tls.as_ref();
     let mut tasks = JoinSet::new();
-    let meter = if tls.is_some_and(|tls| tls.tickets == Tickets::EarlyData) {
+    let takes_early_data = tls.is_some_and(|tls| tls.tickets == Tickets::EarlyData);
+    let meter = if takes_early_data && has_whole_hello(&mut connecting).await {
         // The server's side can be used before the handshake is complete, whether or not early data come.
         let Ok((connection, done)) = connecting.into_0rtt() else {
             unreachable!("quinn refuses this to clients only");
@@ -54,6 +55,13 @@ async fn serve(connecting: Connecting, link: &Rc<Link>, socket: &Arc<LossySocket
     };
     link.shared.counts.borrow_mut().connections_http3 += 1;
     drive(&meter.connection, link, socket, tasks).await;
+}
+
+/// Waits until the client's hello was answered. Returns false if that was by asking for another: no early data follow it then, and
+/// until it is there the client has allowed no stream, of which quinn does not tell who waits for one.
+async fn has_whole_hello(connecting: &mut Connecting) -> bool {
+    let data = connecting.handshake_data().await;
+    data.is_ok_and(|data| data.downcast::<Negotiated>().is_ok_and(|negotiated| !negotiated.is_retried))
 }
 
 /// Lets h3 serve the connection until it is over, or has to end in a way that h3 does not support.

@@ -103,8 +103,11 @@ impl Session for ObservedSession {
         self.inner.initial_keys(dst_cid, side)
     }
 
-    /// Returns [`Negotiated`].
+    /// Returns [`Negotiated`], with little in it while the client was asked for another hello.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        if self.server_hello.is_none() && self.was_retried {
+            return Some(Box::new(Negotiated { is_retried: true, ..Negotiated::default() }));
+        }
         let hello = self.server_hello?;
         let offered = self.offered_early_data.unwrap_or(false);
         Some(Box::new(Negotiated {

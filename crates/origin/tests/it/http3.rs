@@ -191,6 +191,16 @@ fn early_data_of_an_older_server_are_rejected_and_sent_again() {
 }
 
 #[test]
+fn a_server_that_takes_early_data_can_ask_for_another_group() {
+    let tls = Tls { groups: "P-256".parse().unwrap(), tickets: Tickets::EarlyData, ..tls() };
+    let server = start(Config { tls: Some(tls), ..config() });
+    let groups = vec![kx_group::X25519, kx_group::SECP256R1];
+    Client::with(&server, Manner { groups, ..Manner::default() }).get("/");
+    let counts = stop(server);
+    assert_eq!((counts.requests, counts.replies_total(), counts.tls.hello_retries), (1, 1, 1), "{counts}");
+}
+
+#[test]
 fn every_group_is_accepted_and_another_can_be_asked_for() {
     let server = start(config());
     let groups = [

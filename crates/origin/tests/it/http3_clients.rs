@@ -12,7 +12,7 @@ use std::thread;
 use httperf_origin::{
     CloseAfter, Config, Counts, Credentials, Fault, Handle, Http3, KeyType, Tickets, Tls, spawn,
 };
-use httperf_testkit::skip;
+use httperf_testkit::{python, skip};
 
 fn config(http3: Http3, tickets: Tickets) -> Config {
     let credentials = Credentials::self_signed(KeyType::default(), &Config::default().listen);
@@ -28,27 +28,15 @@ fn port(server: &Handle) -> String {
     server.tcp_address().unwrap().port().to_string()
 }
 
-fn succeeds(command: &mut Command) -> bool {
-    command.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success())
-}
-
-/// The Python that has aioquic, in an environment below `target`.
+/// The Python that has aioquic.
 fn python_with_aioquic() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let python = PYTHON.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("aioquic");
-        let python = folder.join("bin/python3");
-        let is_there = || succeeds(Command::new(&python).args(["-c", "import aioquic"]));
-        let install = ["-m", "pip", "install", "--quiet", "--retries=0", "--timeout=10", "aioquic"];
-        let has_it = is_there()
-            || succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-                && succeeds(Command::new(&python).args(install));
-        has_it.then_some(python)
-    });
+    let look = || python::with_package(Path::new(env!("CARGO_TARGET_TMPDIR")), "aioquic");
+    let python = PYTHON.get_or_init(look).as_deref();
     if python.is_none() {
         skip::without("aioquic");
     }
-    python.as_deref()
+    python
 }
 
 /// What aioquic sees of a reply: lines of a word and a value. `None` if it is not to be had.

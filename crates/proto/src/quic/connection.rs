@@ -517,7 +517,6 @@ impl Connection {
     pub fn handshake(&self) -> Handshake<'_> {
         let agreed = self.agreed.as_ref().expect("the handshake is complete");
         let is_resumed = agreed.kind == Some(HandshakeKind::Resumed);
-        let hello_retry = agreed.kind == Some(HandshakeKind::FullWithHelloRetryRequest);
         let kind = match (is_resumed, self.early) {
             (true, EarlyData::Accepted) => Kind::EarlyData,
             (true, _) => Kind::Resumed,
@@ -526,7 +525,7 @@ impl Connection {
         let id = agreed.group.map(u16::from);
         Handshake {
             kind,
-            hello_retry,
+            hello_retry: agreed.hello_retry,
             version: "TLSv1.3",
             cipher: agreed.cipher.and_then(|suite| suite_name(suite.into())).unwrap_or("unknown"),
             group: id.and_then(Group::numbered).map(|group| group.name),

@@ -27,6 +27,11 @@ const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0
 /// The size of the tag at the end of a Retry packet.
 const RETRY_TAG_SIZE: usize = 16;
 
+/// The type of a hello of a client, which a flight of messages begins with.
+///
+/// <https://www.rfc-editor.org/rfc/rfc8446#section-4>
+const CLIENT_HELLO: u8 = 1;
+
 /// Makes the TLS of connections.
 pub(super) struct Sessions {
     pub(super) config: Arc<ClientConfig>,
@@ -58,6 +63,7 @@ impl crypto::ClientConfig for Sessions {
             is_told: false,
             sent: 0,
             received: 0,
+            hellos: 0,
             signature: None,
         }))
     }
@@ -75,6 +81,8 @@ struct Session {
     /// Bytes of handshake messages.
     sent: u64,
     received: u64,
+    /// Hellos sent: a second one answers a HelloRetryRequest.
+    hellos: u32,
     signature: Option<SignatureScheme>,
 }
 
@@ -83,6 +91,8 @@ struct Session {
 pub(super) struct Agreed {
     pub(super) protocol: Option<Vec<u8>>,
     pub(super) kind: Option<HandshakeKind>,
+    /// The server asked for another key share, which rustls tells of full handshakes only.
+    pub(super) hello_retry: bool,
     pub(super) cipher: Option<CipherSuite>,
     pub(super) group: Option<NamedGroup>,
     pub(super) signature: Option<SignatureScheme>,
@@ -95,6 +105,7 @@ impl Session {
         Agreed {
             protocol: self.tls.alpn_protocol().map(<[u8]>::to_vec),
             kind: self.tls.handshake_kind(),
+            hello_retry: self.hellos > 1,
             cipher: self.tls.negotiated_cipher_suite().map(|suite| suite.suite()),
             group: self.tls.negotiated_key_exchange_group().map(rustls::crypto::SupportedKxGroup::name),
             signature: self.signature,
@@ -168,6 +179,7 @@ impl crypto::Session for Session {
     fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
         let (before, is_handshaking) = (out.len(), self.tls.is_handshaking());
         let change = self.tls.write_hs(out);
+        self.hellos += u32::from(out.get(before) == Some(&CLIENT_HELLO));
         self.sent += if is_handshaking || !self.is_told { (out.len() - before) as u64 } else { 0 };
         match change? {
             KeyChange::Handshake { keys: new } => Some(keys(new)),

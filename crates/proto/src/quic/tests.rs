@@ -389,6 +389,28 @@ fn early_data_that_is_refused_is_to_be_sent_again() {
 }
 
 #[test]
+fn a_server_that_asks_for_another_group_resumes_and_refuses_early_data() {
+    let epoch = Instant::now();
+    let server =
+        peer::Options { groups: vec![kx_group::SECP256R1], early_data: true, ..peer::Options::new() };
+    let groups = Some("X25519:P-256".to_owned());
+    let tls = tls::Options { sessions: true, early_data: true, groups, ..tls::Options::default() };
+    let context = Context::new(&Options::default(), &h3(tls), epoch).unwrap();
+    let mut pair = Pair::of(peer::Server::new(&server, epoch), &context, None);
+    pair.connect();
+    pair.settle();
+    assert!(pair.client.handshake().hello_retry);
+    let ticket = pair.tickets.pop().expect("the server gives tickets");
+    let mut pair = Pair::of(pair.server, &context, Some(ticket));
+    let id = pair.client.open_request().unwrap();
+    pair.client.write(id, b"early");
+    pair.connect();
+    let handshake = pair.client.handshake();
+    assert_eq!((handshake.kind, handshake.hello_retry), (Kind::Resumed, true));
+    assert_eq!(pair.client.early_data(), tls::EarlyData::Rejected);
+}
+
+#[test]
 fn a_retry_is_followed_and_told_of() {
     let mut pair = Pair::new(&peer::Options { retries: true, ..peer::Options::new() });
     pair.connect();
