@@ -200,12 +200,7 @@ impl Connection {
             reading: None,
             blocked: Vec::new(),
             unblocked: VecDeque::new(),
-            sections: Sections::new(
-                options.header_table,
-                options.limits.reply,
-                options.header_blocks,
-                options.server_timing,
-            ),
+            sections: Sections::new(options.header_table, options.limits.reply, options.wanted_fields()),
             encoded: None,
             peer: None,
             goaway: None,
