@@ -96,7 +96,7 @@ fn http1_options(plan: &Plan) -> http1::Options {
         header_blocks: cookies || reads_bodies || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
-        alt_svc: false,
+        alt_svc: plan.learns_alt_svc(),
         upgrades: plan.http2.upgrade,
         limits: reply_limits(&plan.limits),
     }
