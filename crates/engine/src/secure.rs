@@ -34,6 +34,13 @@ pub enum Security {
     Tls(Context),
     /// QUIC, which has TLS inside.
     Quic(quic::Context),
+    /// TLS over TCP, and QUIC once a server has said that it speaks HTTP/3.
+    Either {
+        /// That of connections over TCP.
+        tls: Context,
+        /// That of connections over QUIC, or the reason why none goes over it, such as `--proxy is about TCP`.
+        quic: Result<quic::Context, String>,
+    },
 }
 
 /// Creates what all connections of a worker share to be secured; `None` if they are not.
@@ -44,8 +51,21 @@ pub fn security(plan: &Plan) -> Result<Option<Security>, TlsError> {
     let Some(tls) = &plan.tls else { return Ok(None) };
     Ok(Some(match plan.request.version {
         HttpVersion::Http3 => Security::Quic(quic_context(&plan.quic, tls)?),
-        _ => Security::Tls(tls_context(tls)?),
+        HttpVersion::Auto if plan.learns_alt_svc() => {
+            Security::Either { tls: tls_context(tls)?, quic: quic_beside(plan, tls) }
+        }
+        HttpVersion::Http10 | HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Auto => {
+            Security::Tls(tls_context(tls)?)
+        }
     }))
+}
+
+/// Creates the QUIC context of a plan whose connections begin over TCP, or says why it cannot have one.
+fn quic_beside(plan: &Plan, tls: &Tls) -> Result<quic::Context, String> {
+    match plan.bound_to_tcp() {
+        Some(option) => Err(option.to_owned()),
+        None => quic_context(&plan.quic, tls).map_err(|error| error.to_string()),
+    }
 }
 
 /// Creates the QUIC context that all connections of a worker share.

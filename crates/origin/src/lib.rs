@@ -29,6 +29,7 @@
 //! | `/cookie` | sets two cookies and shows those received |
 //! | `/page/N` | is an HTML page with N images |
 //! | `/redirect` | redirects to `/` |
+//! | `/alt-svc/VALUE` | has this `Alt-Svc` field, percent-encoded, in place of that about HTTP/3 |
 //! | `/h2-window/N` | goes with a change of the initial window of the connection's streams, to N bytes |
 
 mod body;

@@ -47,7 +47,11 @@ pub(crate) async fn prepare<E>(
             }
         }
     }
-    if let Some(elsewhere) = shared.alt_svc.as_ref().filter(|_| request.version != Version::HTTP_3) {
+    let is_said = answer.fields.iter().any(|(name, _)| name == header::ALT_SVC);
+    if let Some(elsewhere) = &shared.alt_svc
+        && request.version != Version::HTTP_3
+        && !is_said
+    {
         answer.fields.push((header::ALT_SVC, elsewhere.clone()));
     }
     if !answer.delay.is_zero() {

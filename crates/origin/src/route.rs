@@ -115,7 +115,7 @@ impl Steps {
             }
             if !known && !name.is_empty() {
                 return Err(Malformed::new(
-                    "size, delay, status, chunked, trailers, fault, cookie, page, redirect or h2-window",
+                    "size, delay, status, chunked, trailers, fault, cookie, page, redirect, alt-svc or h2-window",
                     name,
                 ));
             }
@@ -161,6 +161,12 @@ impl Steps {
                 self.content = Some(Content::plain("see /\n".to_owned()));
                 self.fields.push((header::LOCATION, HeaderValue::from_static("/")));
             }
+            "alt-svc" => {
+                let value = argument();
+                let malformed = || Malformed::new("a field value, percent-encoded", value);
+                let field = decoded(value).and_then(|value| HeaderValue::from_bytes(&value).ok());
+                self.fields.push((header::ALT_SVC, field.ok_or_else(malformed)?));
+            }
             "h2-window" => {
                 let window = argument();
                 let size = parse_size(window)?;
@@ -191,6 +197,17 @@ impl Steps {
         self.fields.push((header::SET_COOKIE, HeaderValue::from_static("theme=plain; Path=/; HttpOnly")));
         self.content = Some(Content::plain(text));
     }
+}
+
+/// Decodes what is percent-encoded (RFC 3986, section 2.1). `None` if it is malformed.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut plain = Vec::new();
+    while let Some(byte) = bytes.next() {
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        plain.push(if byte == b'%' { (digit()? * 16 + digit()?) as u8 } else { byte });
+    }
+    Some(plain)
 }
 
 fn page(images: u32) -> Content {
@@ -265,6 +282,8 @@ mod tests {
             "/page/-1",
             "/page/9999999",
             "/h2-window/2g",
+            "/alt-svc/%2",
+            "/alt-svc/%0A",
         ] {
             assert_eq!(answer_to(uri).status, 400, "{uri}");
         }
@@ -278,6 +297,14 @@ mod tests {
             let answer = answer_to(&format!("/chunked/100/status/{status}"));
             assert_eq!((answer.content, answer.framing), (Content::Pattern(0), Framing::Length), "{status}");
         }
+    }
+
+    #[test]
+    fn other_ways_to_the_server_are_what_the_path_says() {
+        let answer = answer_to("/alt-svc/h3=%22:443%22;%20ma=5/size/3");
+        let value = HeaderValue::from_static("h3=\":443\"; ma=5");
+        assert_eq!(answer.fields, [(header::ALT_SVC, value)]);
+        assert_eq!(answer.content, Content::Pattern(3));
     }
 
     #[test]

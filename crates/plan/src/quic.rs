@@ -22,6 +22,10 @@ pub struct Quic {
     pub max_datagram: MaxDatagram,
     /// The congestion control. CUBIC by default.
     pub congestion: Congestion,
+    /// Goes over to HTTP/3 where the version is left to the server and it offers that (`Alt-Svc`, RFC 7838). On by default, off
+    /// in results from versions that did not learn of it.
+    #[serde(default)]
+    pub follows_alt_svc: bool,
 }
 
 /// A flow-control window in bytes.
@@ -53,6 +57,7 @@ impl Default for Quic {
             stream_window: QuicWindow::constant::<{ 6 << 20 }>(),
             max_datagram: MaxDatagram::constant::<1452>(),
             congestion: Congestion::Cubic,
+            follows_alt_svc: true,
         }
     }
 }

@@ -357,6 +357,18 @@ impl Engine {
         }
     }
 
+    /// Returns the value of `Alt-Svc` in the reply that has just started, once: where replies come [in
+    /// order](Self::is_in_order), at any time from [`Event::ReplyDone`] to the next call of
+    /// [`poll_event`](Self::poll_event), elsewhere from [`Event::ReplyStarted`] on. Empty without one, or if the options do not ask
+    /// for it.
+    pub fn alt_svc(&mut self) -> &[u8] {
+        match self {
+            Self::Http1(engine) => engine.take_alt_svc(),
+            Self::Http2(engine) => engine.alt_svc(),
+            Self::Http3(engine) => engine.alt_svc(),
+        }
+    }
+
     /// Returns whether content arrived since this was called last, for which there may have been no event:
     /// there is none if nobody asks for bodies. Only where replies do not come [in order](Self::is_in_order).
     pub fn take_content_received(&mut self) -> bool {

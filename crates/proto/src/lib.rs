@@ -4,6 +4,7 @@
 //! arrived and drains its events, asks it for bytes to send and reports how many were sent. An [`Engine`] is
 //! [`http1`] or [`http2`]; a [`Request`](request::Request) belongs to neither.
 
+pub mod alt_svc;
 pub mod content;
 mod engine;
 mod event;

@@ -51,6 +51,15 @@ pub(crate) fn put_server_timing(value: &[u8], all: &mut Vec<u8>) {
     all.truncate(SERVER_TIMING_SIZE);
 }
 
+/// What is wanted of header blocks beyond their meaning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WantedFields {
+    /// The whole block in HTTP/1's form.
+    pub(crate) text: bool,
+    pub(crate) server_timing: bool,
+    pub(crate) alt_svc: bool,
+}
+
 /// A header block that is being read.
 pub(crate) struct Reading {
     head: Head,

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use httperf_stats::{Compression, Http2Summary, QuicSummary, ServerSettings, Summary};
+use httperf_stats::{AltSvcSummary, Compression, Http2Summary, QuicSummary, ServerSettings, Summary};
 
-use crate::number::{fixed, ratio};
+use crate::number::{fixed, ratio, time};
 use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
 
 /// The section `HTTP/2`, or `HTTP/3`, starting with an empty line; empty unless the plan uses one of them.
@@ -25,8 +25,12 @@ impl Display for Section<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(figures) = self.figures else { return Ok(()) };
         writeln!(f)?;
-        line(f, &format!("{} streams", figures.protocol()), streams(figures))?;
+        line(f, &format!("{} streams", short_protocol(figures)), streams(figures))?;
         write_tally(f, "spoken", &figures.spoken)?;
+        if let Some(figures) = &figures.alt_svc {
+            line(f, "alt-svc", alt_svc(figures))?;
+            write_reasons(f, "not by QUIC", &figures.failures)?;
+        }
         write_tally(f, "resets received", &figures.resets_received)?;
         write_reasons(f, "resets sent", &figures.resets_sent)?;
         write_tally(f, "goaways", &figures.goaways)?;
@@ -41,6 +45,33 @@ impl Display for Section<'_> {
         write_waits(f, figures)?;
         write_sizes(f, figures)
     }
+}
+
+/// The protocols as they fit into the first column.
+fn short_protocol(figures: &Http2Summary) -> &'static str {
+    if figures.is_mixed() { "HTTP/2+3" } else { figures.protocol() }
+}
+
+/// What became of offers of HTTP/3 in a line.
+pub(crate) fn alt_svc(figures: &AltSvcSummary) -> String {
+    let AltSvcSummary { followed, broken, withdrawn, failures, .. } = figures;
+    let mut parts = Vec::new();
+    if let (Some(seen_ns), Some(port)) = (figures.first_seen_ns, figures.port) {
+        parts.push(format!("HTTP/3 at port {port} offered after {}", time(seen_ns as f64 / 1e6)));
+    }
+    match &figures.obstacle {
+        Some(obstacle) => parts.push(format!("not followed: {obstacle}")),
+        None if parts.is_empty() && *followed == 0 => {}
+        None => {
+            parts.push(format!("followed by {followed} connections, {} of them in vain", failures.total()))
+        }
+    }
+    let counted =
+        [(broken, "given up"), (withdrawn, "withdrawn")].into_iter().filter(|(count, _)| **count > 0);
+    parts.extend(counted.map(|(count, what)| format!("{what} {count} times")));
+    parts
+        .extend(figures.other_host.as_ref().map(|other| format!("{other} is another host and not followed")));
+    parts.join("; ")
 }
 
 /// Numbers of streams in a line.
@@ -102,7 +133,13 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
     if figures.bytes_sent == 0 && figures.bytes_received == 0 {
         return Ok(());
     }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", format!("{} [B]", figures.protocol()), "sent", "received")?;
+    writeln!(
+        f,
+        "\n{:<NAME_WIDTH$}{:>22}{:>22}",
+        format!("{} [B]", short_protocol(figures)),
+        "sent",
+        "received"
+    )?;
     let mut row = |name: &str, [sent, received]: [String; 2]| {
         writeln!(f, "{name:<NAME_WIDTH$}{sent:>22}{received:>22}")
     };
@@ -112,7 +149,11 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
     row("on the wire", both.map(|headers| each(headers.encoded)))?;
     row("ratio", both.map(ratio_of))?;
     row("saved", both.map(|headers| headers.saved().to_string()))?;
-    let unit = if figures.quic.is_some() { "datagrams" } else { "frames" };
+    let unit = match (figures.is_mixed(), &figures.quic) {
+        (true, _) => "frames and UDP",
+        (false, Some(_)) => "datagrams",
+        (false, None) => "frames",
+    };
     row(unit, [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
 }
 

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{QuicSummary, Tally, Timing, Warning};
+use crate::{AltSvcSummary, QuicSummary, Tally, Timing, Warning};
 
 /// Figures of HTTP/2 or HTTP/3 in a run.
 ///
@@ -54,6 +54,9 @@ pub struct Http2Summary {
     /// Figures of QUIC, over which HTTP/3 goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<QuicSummary>,
+    /// What replies said about HTTP/3, if any said something and the plan leaves the choice to the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alt_svc: Option<AltSvcSummary>,
 }
 
 /// Error codes of resets that fail no call: the call is made again (RFC 9113, section 8.7; RFC 9114, section 4.1.1).
@@ -119,10 +122,20 @@ impl Http2Summary {
         self.first_violation.as_deref().filter(|_| spoken == 0)
     }
 
-    /// The protocol that these are the figures of: `HTTP/3` if it goes over QUIC.
+    /// The protocols that these are the figures of: `HTTP/3` if it goes over QUIC.
     #[must_use]
     pub fn protocol(&self) -> &'static str {
-        if self.quic.is_some() { "HTTP/3" } else { "HTTP/2" }
+        match (self.is_mixed(), &self.quic) {
+            (true, _) => "HTTP/2 or HTTP/3",
+            (false, Some(_)) => "HTTP/3",
+            (false, None) => "HTTP/2",
+        }
+    }
+
+    /// Whether connections spoke HTTP/2 and others HTTP/3.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.quic.is_some() && self.spoken.count("HTTP/2") > 0
     }
 
     /// Mean number of streams open on a connection when one was opened.
@@ -146,6 +159,14 @@ impl Http2Summary {
         if let Some(&(code, _)) = harmful.peek() {
             let streams = harmful.map(|(_, count)| count).sum();
             warnings.push(Warning::StreamsReset { streams, code: code.to_owned() });
+        }
+        if let Some(alt_svc) = &self.alt_svc
+            && let Some((reason, _)) = alt_svc.failures.by_frequency().first()
+        {
+            warnings.push(Warning::OfferInVain {
+                connections: alt_svc.failures.total(),
+                reason: (*reason).to_owned(),
+            });
         }
         let calls = self.stream_waits.moments.count();
         if 2 * calls > self.streams {
@@ -180,6 +201,9 @@ impl Http2Summary {
         self.bytes_received += other.bytes_received;
         if let Some(their) = other.quic {
             *self.quic.get_or_insert_default() += their;
+        }
+        if let Some(their) = &other.alt_svc {
+            self.alt_svc.get_or_insert_default().merge(their);
         }
         if let Some(their) = &other.first_violation
             && self.first_violation.as_ref().is_none_or(|own| their < own)
@@ -264,6 +288,27 @@ mod tests {
         let scarce = "6 of 10 calls waited for a stream because the server allows only a limited number at once on a connection; the \
                       wait is part of their latency";
         check_warnings(&Http2Summary { server_settings: None, ..summary }, &[first[0], first[1], scarce]);
+    }
+
+    #[test]
+    fn an_offer_of_http3_that_leads_nowhere_causes_a_warning() {
+        let mut alt_svc = AltSvcSummary { followed: 3, broken: 1, ..AltSvcSummary::default() };
+        alt_svc.failures.add_count("connection refused", 2);
+        let summary = Http2Summary { alt_svc: Some(alt_svc), ..Http2Summary::default() };
+        let expected = "the server offered HTTP/3 (Alt-Svc), but 2 connections did not reach it over QUIC, the most frequent \
+                        reason: connection refused; later ones went over TCP";
+        check_warnings(&summary, &[expected]);
+    }
+
+    #[test]
+    fn the_protocols_that_were_spoken_are_named() {
+        let named = |spoken: &[(&'static str, u64)], quic| {
+            Http2Summary { spoken: tally(spoken), quic, ..Http2Summary::default() }.protocol()
+        };
+        assert_eq!(named(&[("HTTP/2", 1), ("HTTP/1.1", 1)], None), "HTTP/2");
+        assert_eq!(named(&[("HTTP/3", 1)], Some(QuicSummary::default())), "HTTP/3");
+        assert_eq!(named(&[("HTTP/1.1", 1), ("HTTP/3", 1)], Some(QuicSummary::default())), "HTTP/3");
+        assert_eq!(named(&[("HTTP/2", 1), ("HTTP/3", 1)], Some(QuicSummary::default())), "HTTP/2 or HTTP/3");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A [`Recorder`] collects the events of a run. The [`Summary`] it returns is everything a report needs.
 //! Nothing here reads a clock: instants are arguments.
 
+mod alt_svc;
 mod batches;
 mod call;
 mod classes;
@@ -36,6 +37,7 @@ mod usage;
 mod visits;
 mod window;
 
+pub use alt_svc::AltSvcSummary;
 pub use batches::BatchedEstimate;
 pub use call::{CallOutcome, Carrier, Sample, SlowCall, SlowDetail, Transport};
 pub use classes::Classes;

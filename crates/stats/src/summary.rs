@@ -333,7 +333,7 @@ pub enum Warning {
         connections: u64,
         /// Most frequent reason.
         reason: String,
-        /// `HTTP/2` or `HTTP/3`.
+        /// `HTTP/2`, `HTTP/3`, or both.
         protocol: &'static str,
     },
     /// The server reset streams of calls that it may have processed.
@@ -342,6 +342,13 @@ pub enum Warning {
         streams: u64,
         /// Most frequent error code.
         code: String,
+    },
+    /// Connections that were opened over QUIC because the server offered HTTP/3 did not reach it.
+    OfferInVain {
+        /// Number of connections.
+        connections: u64,
+        /// Most frequent reason.
+        reason: String,
     },
     /// Most calls waited for one of the streams that the server allows.
     StreamsScarce {
@@ -392,6 +399,11 @@ impl fmt::Display for Warning {
             Self::StreamsReset { streams, code } => {
                 write!(f, "the server reset {streams} streams, the most frequent code: {code}")
             }
+            Self::OfferInVain { connections, reason } => write!(
+                f,
+                "the server offered HTTP/3 (Alt-Svc), but {connections} connections did not reach it over QUIC, the most frequent \
+                 reason: {reason}; later ones went over TCP"
+            ),
             Self::StreamsScarce { calls, streams, allowed } => {
                 write!(f, "{calls} of {streams} calls waited for a stream because the server allows ")?;
                 match allowed {

@@ -249,7 +249,10 @@ fn what_cannot_be_is_said_in_one_sentence() {
             "--http-version 3 --ssl --quic-max-datagram 100",
             "--quic-max-datagram: expected a number of bytes from 1200 to 65527, got `100`",
         ),
-        ("--http-version 2 --quic-window 1m", "--quic-window: needs --http-version=3, which goes over QUIC"),
+        (
+            "--http-version 2 --quic-window 1m",
+            "--quic-window: needs --http-version=3 or auto, which go over QUIC",
+        ),
     ] {
         let said = refuse(arguments);
         assert!(said.lines().next().unwrap_or_default().ends_with(message), "{arguments}: {said}");

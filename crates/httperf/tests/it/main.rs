@@ -2,6 +2,7 @@
 
 mod ab;
 mod abbreviations;
+mod alt_svc;
 mod bad_input;
 mod books;
 mod command_line;

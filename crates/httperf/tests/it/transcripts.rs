@@ -109,6 +109,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("fleet-kubernetes.md", "podman ", Check::NotCompared("a command of another program")),
     ("fleet-slurm.md", "export ", Check::NotCompared("commands of other programs")),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
+    ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
     ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),

@@ -7,7 +7,7 @@ use super::framing::{Body, Chunked};
 use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
 use crate::header_block::Marks;
 use crate::token::is_token;
-use crate::{ProtocolError, Reuse};
+use crate::{ProtocolError, Reuse, alt_svc};
 
 /// The largest number of header fields that an engine reads, whatever its options.
 pub const MAX_FIELDS: usize = 256;
@@ -32,13 +32,34 @@ pub(super) struct Head {
     is_plain: bool,
 }
 
+/// The lists of values of fields that are wanted, each `None` if nobody wants it. A block that has one is not cached.
+#[derive(Debug, Default)]
+pub(super) struct Wanted<'a> {
+    pub(super) server_timing: Option<&'a mut Vec<u8>>,
+    pub(super) alt_svc: Option<&'a mut Vec<u8>>,
+}
+
+impl Wanted<'_> {
+    fn sizes(&self) -> [usize; 2] {
+        [&self.server_timing, &self.alt_svc].map(|list| list.as_ref().map_or(0, |list| list.len()))
+    }
+
+    fn truncate(&mut self, sizes: [usize; 2]) {
+        for (list, size) in [&mut self.server_timing, &mut self.alt_svc].into_iter().zip(sizes) {
+            if let Some(list) = list {
+                list.truncate(size);
+            }
+        }
+    }
+}
+
 impl Head {
-    /// Parses a complete header block, from the status line to the empty line. Appends values of
-    /// `Server-Timing` to `server_timing`.
+    /// Parses a complete header block, from the status line to the empty line. Appends the values of fields that are
+    /// wanted to `wanted`.
     pub(super) fn parse(
         block: &[u8],
         fields_max: usize,
-        mut server_timing: Option<&mut Vec<u8>>,
+        mut wanted: Wanted<'_>,
     ) -> Result<Self, ProtocolError> {
         let (line, fields_start) = first_line(block).ok_or(ProtocolError::BadHead)?;
         let (status, persistent, understood) = match StatusLine::parse(line)? {
@@ -55,7 +76,7 @@ impl Head {
             marks: Marks::default(),
             is_plain: understood,
         };
-        if head.read_regular_fields(&block[fields_start..], fields_max, &mut server_timing) {
+        if head.read_regular_fields(&block[fields_start..], fields_max, &mut wanted) {
             return Ok(head);
         }
         let mut fields = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; MAX_FIELDS];
@@ -68,7 +89,7 @@ impl Head {
             .allow_spaces_after_header_name_in_responses(true)
             .allow_multiple_spaces_in_response_status_delimiters(true);
         match config.parse_response_with_uninit_headers(&mut reply, block, fields) {
-            Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut server_timing),
+            Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut wanted),
             Ok(httparse::Status::Partial) => return Err(ProtocolError::BadHead),
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(ProtocolError::TooManyFields { limit: fields_max });
@@ -81,7 +102,7 @@ impl Head {
                 let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
                 let mut reply = httparse::Response::new(&mut fields[..fields_max.min(MAX_FIELDS)]);
                 match config.parse_response(&mut reply, &copy) {
-                    Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut server_timing),
+                    Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut wanted),
                     Err(httparse::Error::TooManyHeaders) => {
                         return Err(ProtocolError::TooManyFields { limit: fields_max });
                     }
@@ -99,17 +120,12 @@ impl Head {
 
     /// Reads field lines if all of them are regular, as those of nearly every server are. Returns false, with
     /// nothing read, if one is not: then httparse decides.
-    fn read_regular_fields(
-        &mut self,
-        lines: &[u8],
-        fields_max: usize,
-        server_timing: &mut Option<&mut Vec<u8>>,
-    ) -> bool {
+    fn read_regular_fields(&mut self, lines: &[u8], fields_max: usize, wanted: &mut Wanted<'_>) -> bool {
         if !self.is_plain || !has_regular_bytes(lines) {
             return false;
         }
         let mut read = self.clone();
-        let kept = server_timing.as_ref().map_or(0, |kept| kept.len());
+        let kept = wanted.sizes();
         let mut rest = lines;
         for _ in 0..=fields_max.min(MAX_FIELDS) {
             if rest == b"\r\n" {
@@ -117,28 +133,32 @@ impl Head {
                 return true;
             }
             let Some((name, value, after)) = regular_field(rest) else { break };
-            read.read_field(name, value, server_timing);
+            read.read_field(name, value, wanted);
             rest = after;
         }
-        if let Some(list) = server_timing {
-            list.truncate(kept);
-        }
+        wanted.truncate(kept);
         false
     }
 
-    fn read_fields(&mut self, fields: &[httparse::Header<'_>], server_timing: &mut Option<&mut Vec<u8>>) {
+    fn read_fields(&mut self, fields: &[httparse::Header<'_>], wanted: &mut Wanted<'_>) {
         for field in fields {
-            self.read_field(field.name.as_bytes(), field.value, server_timing);
+            self.read_field(field.name.as_bytes(), field.value, wanted);
         }
     }
 
-    fn read_field(&mut self, name: &[u8], value: &[u8], server_timing: &mut Option<&mut Vec<u8>>) {
+    fn read_field(&mut self, name: &[u8], value: &[u8], wanted: &mut Wanted<'_>) {
         // The length alone rules out nearly all names.
         match name.len() {
+            7 if name.eq_ignore_ascii_case(b"alt-svc") => {
+                if let Some(kept) = &mut wanted.alt_svc {
+                    alt_svc::put(value, kept);
+                    self.is_plain = false;
+                }
+            }
             10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
             10 | 16 => self.marks.add(name),
             13 if name.eq_ignore_ascii_case(b"server-timing") => {
-                if let Some(kept) = server_timing {
+                if let Some(kept) = &mut wanted.server_timing {
                     add_to_list(kept, value);
                     self.is_plain = false;
                 }
@@ -413,15 +433,20 @@ mod tests {
 
     use super::*;
 
+    fn wanted(lists: &mut [Vec<u8>; 2]) -> Wanted<'_> {
+        let [server_timing, alt_svc] = lists;
+        Wanted { server_timing: Some(server_timing), alt_svc: Some(alt_svc) }
+    }
+
     /// Reads a header block in both ways: the quick one's result, if the block is regular, and the parser's.
     fn both(lines: &str, fields_max: usize) -> (Option<String>, String) {
         let block = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
-        let told = |read: Result<Head, ProtocolError>, timing: &[u8]| {
-            let timing = String::from_utf8_lossy(timing).into_owned();
-            read.map_or_else(|error| error.to_string(), |head| format!("{head:?} {timing}"))
+        let told = |read: Result<Head, ProtocolError>, lists: &[Vec<u8>; 2]| {
+            let [timing, elsewhere] = lists.each_ref().map(|list| String::from_utf8_lossy(list));
+            read.map_or_else(|error| error.to_string(), |head| format!("{head:?} {timing} {elsewhere}"))
         };
         let (_, fields_start) = first_line(block.as_bytes()).unwrap();
-        let mut timing = Vec::new();
+        let mut lists = [Vec::new(), Vec::new()];
         // The quick way is not taken after an unusual status line.
         let fresh = || Head {
             status: 200,
@@ -435,9 +460,9 @@ mod tests {
         };
         let mut head = fresh();
         let is_regular =
-            head.read_regular_fields(&block.as_bytes()[fields_start..], fields_max, &mut Some(&mut timing));
-        let quick = is_regular.then(|| told(Ok(head), &timing));
-        let mut timing = Vec::new();
+            head.read_regular_fields(&block.as_bytes()[fields_start..], fields_max, &mut wanted(&mut lists));
+        let quick = is_regular.then(|| told(Ok(head), &lists));
+        let mut lists = [Vec::new(), Vec::new()];
         let mut head = fresh();
         let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut reply = httparse::Response::new(&mut fields[..fields_max]);
@@ -448,12 +473,12 @@ mod tests {
             .allow_spaces_after_header_name_in_responses(true);
         let read = match config.parse_response(&mut reply, block.as_bytes()) {
             Ok(_) => {
-                head.read_fields(reply.headers, &mut Some(&mut timing));
+                head.read_fields(reply.headers, &mut wanted(&mut lists));
                 Ok(head)
             }
             Err(_) => Err(ProtocolError::BadHead),
         };
-        (quick, told(read, &timing))
+        (quick, told(read, &lists))
     }
 
     #[test]
@@ -486,7 +511,7 @@ mod tests {
                 (
                     prop_oneof![
                         Just("Content-Length"), Just("connection"), Just("Transfer-Encoding"), Just("Server-Timing"),
-                        Just("X"), Just("a b"), Just("")
+                        Just("Alt-Svc"), Just("X"), Just("a b"), Just("")
                     ],
                     prop_oneof![
                         "[ -~]{0,8}", "[0-9]{1,3}", Just("close".to_owned()), Just(" chunked".to_owned()),

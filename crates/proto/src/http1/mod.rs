@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use self::framing::{Body, Progress};
-use self::head::{Head, StatusLine};
+use self::head::{Head, StatusLine, Wanted};
 pub use self::header_cache::HeaderCache;
 use crate::request::Request;
 use crate::{CallId, Event, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
@@ -49,6 +49,8 @@ pub struct Options {
     pub bodies: bool,
     /// True to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
     pub server_timing: bool,
+    /// True to keep the `Alt-Svc` of replies ([`Engine::take_alt_svc`]).
+    pub alt_svc: bool,
     /// True if the peer was asked for another protocol, so that a `101` announces it ([`Event::Upgraded`]).
     pub upgrades: bool,
     /// Bounds on replies.
@@ -62,6 +64,7 @@ impl Default for Options {
             header_blocks: false,
             bodies: false,
             server_timing: false,
+            alt_svc: false,
             upgrades: false,
             limits: ReplyLimits::default(),
         }
@@ -91,6 +94,9 @@ pub struct Engine {
     partial: Vec<u8>,
     /// The `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
     server_timing: Vec<u8>,
+    /// The `Alt-Svc` of the last header block that had one, and whether that was taken.
+    alt_svc: Vec<u8>,
+    is_alt_svc_taken: bool,
 }
 
 #[derive(Debug)]
@@ -150,6 +156,8 @@ impl Engine {
             pending_events: PendingEvents::default(),
             partial: Vec::new(),
             server_timing: Vec::new(),
+            alt_svc: Vec::new(),
+            is_alt_svc_taken: true,
         }
     }
 
@@ -323,6 +331,12 @@ impl Engine {
         &self.server_timing
     }
 
+    /// Returns the value of `Alt-Svc` in the header block of the last reply, once, from the end of the block on; several are joined by
+    /// commas. Empty without one, or if the options do not ask for it.
+    pub fn take_alt_svc(&mut self) -> &[u8] {
+        if std::mem::replace(&mut self.is_alt_svc_taken, true) { &[] } else { &self.alt_svc }
+    }
+
     /// Returns whether the transport has not taken all submitted bytes.
     #[must_use]
     pub fn wants_write(&self) -> bool {
@@ -493,8 +507,13 @@ impl Engine {
         *input = &input[end - known..];
         let block = &block[..end];
         self.server_timing.clear();
-        let server_timing = self.options.server_timing.then_some(&mut self.server_timing);
-        let head = Head::parse(block, self.options.limits.fields, server_timing)?;
+        self.alt_svc.clear();
+        let wanted = Wanted {
+            server_timing: self.options.server_timing.then_some(&mut self.server_timing),
+            alt_svc: self.options.alt_svc.then_some(&mut self.alt_svc),
+        };
+        let head = Head::parse(block, self.options.limits.fields, wanted)?;
+        self.is_alt_svc_taken = self.alt_svc.is_empty();
         if self.options.upgrades && head.status == head::SWITCHING_PROTOCOLS {
             self.state = State::Closed;
             self.partial = Vec::new();
@@ -502,6 +521,8 @@ impl Engine {
             return Ok(Some(Event::Upgraded { call: front.call }));
         }
         if head.is_interim() {
+            // What follows may be a block that is known, which has none.
+            self.is_alt_svc_taken = true;
             *interim += 1;
             let limit = self.options.limits.interim_replies;
             if *interim > limit {

@@ -29,6 +29,7 @@ const BODIES: Options = Options {
     header_blocks: false,
     bodies: true,
     server_timing: false,
+    alt_svc: false,
     limits: ReplyLimits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
 };
 
@@ -471,6 +472,30 @@ fn server_timing_is_kept_if_it_was_asked_for() {
             }
         }
         assert_eq!(kept, [first, b""], "asked: {asked}");
+    }
+}
+
+#[test]
+fn alt_svc_is_handed_out_once_for_each_reply_if_it_was_asked_for() {
+    let same = "HTTP/1.1 200 OK\r\nAlt-Svc: h3=\":1\"\r\nContent-Length: 0\r\nalt-svc: h2=\":2\"\r\n\r\n";
+    let without = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let early = "HTTP/1.1 103 Early Hints\r\nAlt-Svc: clear\r\n\r\n";
+    let replies = [same, same, without, without, early, without].concat();
+    for asked in [true, false] {
+        for cut in 0..replies.len() {
+            let mut engine = engine_with(&["GET"; 5], Options { alt_svc: asked, ..Options::default() });
+            let (mut header_cache, mut kept) = (HeaderCache::default(), Vec::new());
+            for mut input in [&replies.as_bytes()[..cut], &replies.as_bytes()[cut..]] {
+                while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
+                    if matches!(event, Event::ReplyDone { .. }) {
+                        kept.push(String::from_utf8(engine.take_alt_svc().to_vec()).unwrap());
+                        assert_eq!(engine.take_alt_svc(), b"");
+                    }
+                }
+            }
+            let value = if asked { "h3=\":1\", h2=\":2\"" } else { "" };
+            assert_eq!(kept, [value, value, "", "", ""], "asked: {asked}, split at byte {cut}");
+        }
     }
 }
 

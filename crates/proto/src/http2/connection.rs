@@ -110,12 +110,7 @@ impl Connection {
             connection_blocked: VecDeque::new(),
             outgoing: Outgoing::default(),
             encoder: Encoder::new(DEFAULT_TABLE_SIZE),
-            header_decoder: HeaderDecoder::new(
-                decoder,
-                options.limits.reply,
-                options.header_blocks,
-                options.server_timing,
-            ),
+            header_decoder: HeaderDecoder::new(decoder, options.limits.reply, options.wanted_fields()),
             encoded: None,
             block: Vec::new(),
             partial: None,

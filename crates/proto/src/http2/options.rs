@@ -3,6 +3,7 @@
 use super::frame::Parameter;
 use super::{flow, frame, hpack};
 use crate::ReplyLimits;
+use crate::reply_head::WantedFields;
 use crate::request::Scheme;
 
 /// The options of an engine.
@@ -28,11 +29,17 @@ pub struct Options {
     pub bodies: bool,
     /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`](super::Engine::server_timing)).
     pub server_timing: bool,
+    /// True to keep the `alt-svc` of replies ([`Engine::alt_svc`](super::Engine::alt_svc)).
+    pub alt_svc: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
 }
 
 impl Options {
+    pub(super) fn wanted_fields(&self) -> WantedFields {
+        WantedFields { text: self.header_blocks, server_timing: self.server_timing, alt_svc: self.alt_svc }
+    }
+
     /// Returns our settings, as far as they differ from the initial values.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let Self { window, header_table, max_frame, limits, .. } = *self;
@@ -65,6 +72,7 @@ impl Default for Options {
             header_blocks: false,
             bodies: false,
             server_timing: false,
+            alt_svc: false,
             limits: Limits::default(),
         }
     }

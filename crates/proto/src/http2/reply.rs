@@ -1,8 +1,8 @@
 //! Header blocks of replies.
 
 use super::hpack::{DecodeError, Decoder};
-use crate::ReplyLimits;
-use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, put_field, put_server_timing};
+use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, WantedFields, put_field, put_server_timing};
+use crate::{ReplyLimits, alt_svc};
 
 /// The beginning of a status line in HTTP/1's form.
 const STATUS_LINE: &[u8] = b"HTTP/2 ";
@@ -12,13 +12,14 @@ const STATUS_LINE: &[u8] = b"HTTP/2 ";
 pub(super) struct HeaderDecoder {
     decoder: Decoder,
     limits: ReplyLimits,
-    wants_text: bool,
-    wants_server_timing: bool,
+    wants: WantedFields,
     /// The header block in HTTP/1's form, if it is wanted.
     text: Vec<u8>,
     /// The `server-timing` of the current header block, and of the reply that ended last.
     server_timing: Vec<u8>,
     ended_server_timing: Option<Box<[u8]>>,
+    /// The `alt-svc` of the current header block. As long as a block is known, it has this one.
+    alt_svc: Vec<u8>,
     /// The last block that was decoded without changing the table, the version of the table then, and its
     /// meaning: servers send the same block again and again.
     known: Vec<u8>,
@@ -28,20 +29,15 @@ pub(super) struct HeaderDecoder {
 }
 
 impl HeaderDecoder {
-    pub(super) fn new(
-        decoder: Decoder,
-        limits: ReplyLimits,
-        wants_text: bool,
-        wants_server_timing: bool,
-    ) -> Self {
+    pub(super) fn new(decoder: Decoder, limits: ReplyLimits, wants: WantedFields) -> Self {
         Self {
             decoder,
             limits,
-            wants_text,
-            wants_server_timing,
+            wants,
             text: Vec::new(),
             server_timing: Vec::new(),
             ended_server_timing: None,
+            alt_svc: Vec::new(),
             known: Vec::new(),
             known_changes: 0,
             known_head: None,
@@ -72,9 +68,14 @@ impl HeaderDecoder {
         self.ended_server_timing.as_deref().unwrap_or_default()
     }
 
+    /// Returns the value of `alt-svc` in the last header block, trailers aside, if it is wanted.
+    pub(super) fn alt_svc(&self) -> &[u8] {
+        &self.alt_svc
+    }
+
     /// Returns the last header block in HTTP/1's form, if it is wanted.
     pub(super) fn take_text(&mut self) -> Option<Vec<u8>> {
-        self.wants_text.then(|| std::mem::take(&mut self.text))
+        self.wants.text.then(|| std::mem::take(&mut self.text))
     }
 
     pub(super) fn decode(&mut self, block: &[u8], section: Section) -> Result<Head, DecodeError> {
@@ -91,21 +92,28 @@ impl HeaderDecoder {
         let (text, server_timing) = (&mut self.text, &mut self.server_timing);
         text.clear();
         server_timing.clear();
+        let wants_alt_svc = self.wants.alt_svc && section == Section::Header;
+        if wants_alt_svc {
+            self.alt_svc.clear();
+        }
         self.decoder.decode(block, self.limits.head_size, |name, value| {
             reading.add(name, value);
-            if self.wants_text {
+            if self.wants.text {
                 put_field(STATUS_LINE, name, value, text);
             }
-            if self.wants_server_timing && name == b"server-timing" {
+            if self.wants.server_timing && name == b"server-timing" {
                 put_server_timing(value, server_timing);
+            }
+            if wants_alt_svc && name == b"alt-svc" {
+                alt_svc::put(value, &mut self.alt_svc);
             }
         })?;
         let head = reading.finish();
-        if self.wants_text {
+        if self.wants.text {
             text.extend_from_slice(b"\r\n");
         }
         let is_lasting = section == Section::Header
-            && !self.wants_text
+            && !self.wants.text
             && block.len() <= KEPT_SIZE
             && self.decoder.table_changes() == changes;
         if is_lasting {
@@ -113,6 +121,8 @@ impl HeaderDecoder {
             self.known.extend_from_slice(block);
             self.known_server_timing.clone_from(&self.server_timing);
             (self.known_changes, self.known_head) = (changes, Some(head));
+        } else if wants_alt_svc {
+            self.known_head = None;
         }
         Ok(head)
     }

@@ -187,12 +187,7 @@ impl Connection {
             reading: None,
             blocked: Vec::new(),
             unblocked: VecDeque::new(),
-            sections: Sections::new(
-                options.header_table,
-                options.limits.reply,
-                options.header_blocks,
-                options.server_timing,
-            ),
+            sections: Sections::new(options.header_table, options.limits.reply, options.wanted_fields()),
             peer: None,
             goaway: None,
             sent: VecDeque::new(),

@@ -170,6 +170,13 @@ impl Engine {
         self.connection.sections.server_timing()
     }
 
+    /// Returns the value of `alt-svc` in the last header block: at [`ReplyStarted`](crate::Event::ReplyStarted), in that of
+    /// the reply. Several are joined by commas. Empty without one, or if the options do not ask for it.
+    #[must_use]
+    pub fn alt_svc(&self) -> &[u8] {
+        self.connection.sections.alt_svc()
+    }
+
     /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {

@@ -2,6 +2,7 @@
 
 use super::frame::Parameter;
 use crate::ReplyLimits;
+use crate::reply_head::WantedFields;
 
 /// The options of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub struct Options {
     pub bodies: bool,
     /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`](super::Engine::server_timing)).
     pub server_timing: bool,
+    /// True to keep the `alt-svc` of replies ([`Engine::alt_svc`](super::Engine::alt_svc)).
+    pub alt_svc: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
 }
@@ -28,12 +31,17 @@ impl Default for Options {
             header_blocks: false,
             bodies: false,
             server_timing: false,
+            alt_svc: false,
             limits: Limits::default(),
         }
     }
 }
 
 impl Options {
+    pub(super) fn wanted_fields(&self) -> WantedFields {
+        WantedFields { text: self.header_blocks, server_timing: self.server_timing, alt_svc: self.alt_svc }
+    }
+
     /// Returns our settings, as far as they differ from the initial values.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let mut parameters = vec![Parameter::MaxFieldSectionSize(self.limits.reply.head_size as u64)];

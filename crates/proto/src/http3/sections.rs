@@ -2,8 +2,8 @@
 
 use super::error::Violation;
 use super::qpack::{Decoded, Decoder, SectionLimits};
-use crate::ReplyLimits;
-use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, put_field, put_server_timing};
+use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, WantedFields, put_field, put_server_timing};
+use crate::{ReplyLimits, alt_svc};
 
 /// The beginning of a status line in HTTP/1's form.
 const STATUS_LINE: &[u8] = b"HTTP/3 ";
@@ -13,13 +13,14 @@ const STATUS_LINE: &[u8] = b"HTTP/3 ";
 pub(super) struct Sections {
     decoder: Decoder,
     limits: ReplyLimits,
-    wants_text: bool,
-    wants_server_timing: bool,
+    wants: WantedFields,
     /// The header block in HTTP/1's form, if it is wanted.
     text: Vec<u8>,
     /// The `server-timing` of the current header block, and of the reply that ended last.
     server_timing: Vec<u8>,
     ended_server_timing: Option<Box<[u8]>>,
+    /// The `alt-svc` of the current header block. As long as a block is known, it has this one.
+    alt_svc: Vec<u8>,
     /// The last block that was decoded: servers send the same block again and again.
     known: Option<Known>,
 }
@@ -44,20 +45,15 @@ pub(super) enum Outcome {
 }
 
 impl Sections {
-    pub(super) fn new(
-        capacity_max: u32,
-        limits: ReplyLimits,
-        wants_text: bool,
-        wants_server_timing: bool,
-    ) -> Self {
+    pub(super) fn new(capacity_max: u32, limits: ReplyLimits, wants: WantedFields) -> Self {
         Self {
             decoder: Decoder::new(capacity_max),
             limits,
-            wants_text,
-            wants_server_timing,
+            wants,
             text: Vec::new(),
             server_timing: Vec::new(),
             ended_server_timing: None,
+            alt_svc: Vec::new(),
             known: None,
         }
     }
@@ -83,9 +79,14 @@ impl Sections {
         self.ended_server_timing.as_deref().unwrap_or_default()
     }
 
+    /// Returns the value of `alt-svc` in the last header block, trailers aside, if it is wanted.
+    pub(super) fn alt_svc(&self) -> &[u8] {
+        &self.alt_svc
+    }
+
     /// Returns the last header block in HTTP/1's form, if it is wanted.
     pub(super) fn take_text(&mut self) -> Option<Vec<u8>> {
-        self.wants_text.then(|| std::mem::take(&mut self.text))
+        self.wants.text.then(|| std::mem::take(&mut self.text))
     }
 
     /// Decodes a block of the stream with this number.
@@ -109,29 +110,40 @@ impl Sections {
         let (text, server_timing) = (&mut self.text, &mut self.server_timing);
         text.clear();
         server_timing.clear();
-        let (wants_text, wants_server_timing) = (self.wants_text, self.wants_server_timing);
+        let wants = self.wants;
+        let wants_alt_svc = wants.alt_svc && section == Section::Header;
+        let elsewhere = &mut self.alt_svc;
+        if wants_alt_svc {
+            elsewhere.clear();
+        }
         // Whether there are too many fields is for `Reading` to say, as over HTTP/2.
         let limits = SectionLimits { size: self.limits.head_size, fields: usize::MAX };
         let decoded = self.decoder.decode(stream, block, limits, |name, value| {
             reading.add(name, value);
-            if wants_text {
+            if wants.text {
                 put_field(STATUS_LINE, name, value, text);
             }
-            if wants_server_timing && name == b"server-timing" {
+            if wants.server_timing && name == b"server-timing" {
                 put_server_timing(value, server_timing);
+            }
+            if wants_alt_svc && name == b"alt-svc" {
+                alt_svc::put(value, elsewhere);
             }
         })?;
         let required_insert_count = match decoded {
             Decoded::Blocked { required_insert_count } => {
+                if wants_alt_svc {
+                    self.known = None;
+                }
                 return Ok(Outcome::Blocked(required_insert_count));
             }
             Decoded::Fields { required_insert_count, .. } => required_insert_count,
         };
         let head = reading.finish();
-        if wants_text {
+        if wants.text {
             text.extend_from_slice(b"\r\n");
         }
-        if section == Section::Header && !wants_text && block.len() <= KEPT_SIZE {
+        if section == Section::Header && !wants.text && block.len() <= KEPT_SIZE {
             let known = self.known.get_or_insert_with(|| Known {
                 block: Vec::new(),
                 head,
@@ -143,6 +155,8 @@ impl Sections {
             known.block.extend_from_slice(block);
             known.server_timing.clone_from(server_timing);
             (known.head, known.required_insert_count, known.changes) = (head, required_insert_count, changes);
+        } else if wants_alt_svc {
+            self.known = None;
         }
         Ok(Outcome::Head(head))
     }

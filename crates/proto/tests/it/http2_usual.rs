@@ -822,6 +822,38 @@ fn the_timing_of_a_reply_is_its_own() {
 }
 
 #[test]
+fn alt_svc_is_that_of_the_reply_that_starts() {
+    let options = Options { alt_svc: true, ..Options::default() };
+    let elsewhere = |value| [(":status", "200"), ("alt-svc", value)];
+    let long = "x".repeat(1100);
+    let script = server()
+        .head(1, &[(":status", "200"), ("alt-svc", "a=\":1\""), ("alt-svc", "b=\":2\"")], false)
+        .head(3, OK, false)
+        .head(5, &elsewhere("c"), false)
+        .head(7, &elsewhere("c"), false)
+        .head(9, &[(":status", "103"), ("alt-svc", "early")], false)
+        .head(9, &elsewhere("c"), false)
+        .head(7, &[("alt-svc", "too late")], true)
+        .head(11, &elsewhere("c"), false)
+        // It is too long to be remembered, and says something else.
+        .head(13, &[(":status", "200"), ("alt-svc", "d"), ("x", &long)], false)
+        .head(15, &elsewhere("c"), false)
+        .head(17, OK, false);
+    for asked in [true, false] {
+        let mut engine = connection(Options { alt_svc: asked, ..options }, &gets(9));
+        let (mut input, mut values) = (script.bytes(), Vec::new());
+        while let Some(event) = engine.poll_event(NOW, &mut input).expect("the server is right") {
+            if let Event::ReplyStarted { call, .. } = event {
+                values.push((call.0, String::from_utf8(engine.alt_svc().to_vec()).expect("text")));
+            }
+        }
+        let expected = ["a=\":1\", b=\":2\"", "", "c", "c", "c", "c", "d", "c", ""];
+        let expected = expected.map(|value| if asked { value } else { "" }.to_owned());
+        assert_eq!(values, (0..).zip(expected).collect::<Vec<_>>(), "asked: {asked}");
+    }
+}
+
+#[test]
 fn a_block_that_goes_out_again_is_what_the_table_makes_of_it() {
     let mut pair = Pair::new(Options::default(), &[]);
     pair.talk();

@@ -202,7 +202,7 @@ fn protocol(plan: &Plan) -> String {
         HttpVersion::Http11 => "HTTP/1.1",
         HttpVersion::Http2 => "HTTP/2",
         HttpVersion::Http3 => "HTTP/3",
-        HttpVersion::Auto => "HTTP/2 or HTTP/1.1, by ALPN",
+        HttpVersion::Auto => "HTTP/2 or HTTP/1.1 by ALPN, HTTP/3 by Alt-Svc",
     };
     let transport = match (&plan.tls, plan.http2.upgrade) {
         (Some(_), _) => "over TLS",

@@ -8,7 +8,7 @@ use httperf_stats::{
 use crate::all_calls::{AllCalls, Percentile};
 use crate::answer::statuses as by_status;
 use crate::figures::Times;
-use crate::http2::{datagrams, describe as describe_settings, packets, ratio_of};
+use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
 use crate::tls::{describe, occurring_kinds};
@@ -342,6 +342,11 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
     let mean = grouped(figures.concurrent_mean().unwrap_or(0.0), 1);
     let facts = facts([
         ("Spoken", names(&figures.spoken)),
+        ("Alt-Svc", figures.alt_svc.as_ref().map_or(String::new(), alt_svc)),
+        (
+            "Not reached over QUIC",
+            figures.alt_svc.as_ref().map_or(String::new(), |found| names(&found.failures)),
+        ),
         ("Streams", format!("{} opened", count(figures.streams))),
         ("At once on a connection", format!("{} at most, {mean} on average", count(figures.concurrent_max))),
         (
@@ -358,7 +363,11 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
         ("Packets", figures.quic.as_ref().map_or(String::new(), packets)),
         ("Datagrams", figures.quic.as_ref().map_or(String::new(), datagrams)),
         (
-            if figures.quic.is_some() { "Bytes of datagrams" } else { "Frames" },
+            match (figures.is_mixed(), &figures.quic) {
+                (true, _) => "Bytes of frames, or of datagrams",
+                (false, Some(_)) => "Bytes of datagrams",
+                (false, None) => "Frames",
+            },
             format!("{} B sent, {} B received", count(figures.bytes_sent), count(figures.bytes_received)),
         ),
         ("Settings of the server", figures.server_settings.map_or(String::new(), describe_settings)),
@@ -378,9 +387,10 @@ fn compression(figures: &Http2Summary) -> Option<Table> {
             Row { name: name.to_owned(), about: "", cells }
         })
         .collect();
-    let caption = match figures.quic {
-        Some(_) => "Compression of header fields (QPACK)",
-        None => "Compression of header fields (HPACK)",
+    let caption = match (figures.is_mixed(), &figures.quic) {
+        (true, _) => "Compression of header fields (HPACK, QPACK)",
+        (false, Some(_)) => "Compression of header fields (QPACK)",
+        (false, None) => "Compression of header fields (HPACK)",
     };
     let head = vec!["Header fields of", "per stream [B]", "on the wire [B]", "ratio", "saved [B]"];
     (!rows.is_empty()).then_some(Table { caption, head, rows })

@@ -5,9 +5,9 @@ use std::time::Duration;
 use httperf_plan::{Plan, Script, Tls, Trust};
 use httperf_report::{classic, http2, times, tls};
 use httperf_stats::{
-    Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake, HandshakeFailure,
-    HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, RecordedFigures, Recorder, Sample,
-    ServerSettings, SessionEnd, Summary, Tally, Usage,
+    AltSvcSummary, Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake,
+    HandshakeFailure, HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, QuicSummary,
+    RecordedFigures, Recorder, Sample, ServerSettings, SessionEnd, Summary, Tally, Usage,
 };
 use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
@@ -348,6 +348,55 @@ fn the_http2_section_with_all_that_it_can_show() {
     (0..400).for_each(|turn| figures.stream_waits.add(micros(700 + 10 * turn)));
     (0..3).for_each(|turn| figures.window_waits.add(micros(40_000 + turn)));
     insta::assert_snapshot!(http2_section(figures));
+}
+
+#[test]
+fn the_section_of_a_run_that_went_over_to_http3() {
+    let quic = QuicSummary {
+        datagrams_sent: 600,
+        datagrams_received: 580,
+        packets_sent: 640,
+        rtt_min_ns: Some(123_456),
+        mtu_max: 1452,
+        ..QuicSummary::default()
+    };
+    let alt_svc = AltSvcSummary {
+        first_seen_ns: Some(12_345_678),
+        port: Some(8443),
+        followed: 97,
+        failures: tally(&[("connection refused", 2), ("no answer in time", 1)]),
+        broken: 1,
+        withdrawn: 4,
+        other_host: Some("cdn.example:443".to_owned()),
+        obstacle: None,
+    };
+    insta::assert_snapshot!(http2_section(Http2Summary {
+        spoken: tally(&[("HTTP/3", 94), ("HTTP/2", 3)]),
+        quic: Some(quic),
+        alt_svc: Some(alt_svc),
+        ..quiet_http2()
+    }));
+}
+
+#[test]
+fn offers_of_http3_are_told_with_what_became_of_them() {
+    #[track_caller]
+    fn check(alt_svc: AltSvcSummary, expected: &str) {
+        let section = http2_section(Http2Summary { alt_svc: Some(alt_svc), ..quiet_http2() });
+        let line = section.lines().find_map(|line| line.strip_prefix("alt-svc         "));
+        assert_eq!(line, Some(expected), "{section}");
+    }
+    let offered =
+        || AltSvcSummary { first_seen_ns: Some(1_000_000_000), port: Some(443), ..AltSvcSummary::default() };
+    check(offered(), "HTTP/3 at port 443 offered after 1.00 s; followed by 0 connections, 0 of them in vain");
+    check(
+        AltSvcSummary { obstacle: Some("--proxy is about TCP".to_owned()), ..offered() },
+        "HTTP/3 at port 443 offered after 1.00 s; not followed: --proxy is about TCP",
+    );
+    check(
+        AltSvcSummary { other_host: Some("cdn.example:443".to_owned()), ..AltSvcSummary::default() },
+        "cdn.example:443 is another host and not followed",
+    );
 }
 
 #[test]

@@ -8,9 +8,9 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
-    CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary,
-    Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary, SlowDetail,
-    StepFigures, StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
+    AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure,
+    Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary,
+    SlowDetail, StepFigures, StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -350,6 +350,13 @@ impl Recorder {
     pub fn http2(&mut self, due: Instant, note: impl FnOnce(&mut Http2Summary)) {
         if let Some(http2) = &mut self.of(due).http2 {
             note(http2);
+        }
+    }
+
+    /// Records something about offers of HTTP/3 that holds for the whole run, its warm-up included.
+    pub fn alt_svc(&mut self, note: impl FnOnce(&mut AltSvcSummary)) {
+        if let Some(http2) = &mut self.measured.http2 {
+            note(http2.alt_svc.get_or_insert_default());
         }
     }
 

@@ -96,6 +96,7 @@ impl Game {
             header_blocks: true,
             bodies,
             server_timing: kind & 4 != 0,
+            alt_svc: kind & 4 != 0,
             limits: Limits {
                 reply: ReplyLimits { head_size: 512, fields: 12, chunk_line_size: 32, interim_replies: 3 },
                 continuations: 4,

@@ -328,8 +328,10 @@ impl<N: Network> Connections<N> {
         to: &mut Sinks<'_, '_, H>,
     ) {
         match &mut self.tls {
-            Some(tls) => tls.handle_vain_wait(self.connections[key].target),
-            None => self.handle_vain_wait(key),
+            Some(tls) if self.connections[key].transport.is_secured() => {
+                tls.handle_vain_wait(self.connections[key].target);
+            }
+            _ => self.handle_vain_wait(key),
         }
         self.tell(key, EventKind::TicketSettled, now, to);
     }

@@ -361,6 +361,9 @@ impl<N: Network> Connections<N> {
             }
             Reply::ReplyStarted { call, status } => {
                 to.run.reply_started(call.into(), status, now, self.stamp);
+                if self.alternatives.is_some() && !connection.engine.is_in_order() {
+                    self.learn_alternatives(key, status, now, to.run);
+                }
                 return;
             }
             Reply::ReplyHead { call, head } => {
@@ -393,6 +396,9 @@ impl<N: Network> Connections<N> {
                 });
                 connection.count_reply();
                 connection.record_protocol(to.run);
+                if self.alternatives.is_some() && connection.engine.is_in_order() {
+                    self.learn_alternatives(key, status, now, to.run);
+                }
                 EventKind::Answered { call, status, reuse }
             }
             Reply::CallReturned { call } => {

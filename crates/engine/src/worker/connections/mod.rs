@@ -10,6 +10,7 @@
 //! A command returns its outcome. Events that happen by themselves, because a socket is ready or a deadline has passed, go
 //! to a [`Handler`], which may give further commands before it returns.
 
+mod alternatives;
 mod connection;
 mod deadlines;
 mod handshake;
@@ -35,6 +36,7 @@ use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
 use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
 
+use self::alternatives::Alternatives;
 use self::connection::Connection;
 use self::deadlines::Deadlines;
 use self::progress::{Stage, Write};
@@ -60,6 +62,8 @@ pub(super) struct Connections<N: Network> {
     protocols: Protocols,
     tls: Option<Tls>,
     quic: Option<Quic>,
+    /// What replies have said about HTTP/3, if connections may come to go over QUIC.
+    alternatives: Option<Box<Alternatives>>,
     tunnels: Option<Tunnels>,
     deadlines: Deadlines,
     timers: Timers,
@@ -196,10 +200,17 @@ fn at_instant(now: Instant) -> Duration {
 impl<N: Network> Connections<N> {
     /// `security`: what secures connections, made of the same plan.
     pub(super) fn new(plan: &Plan, security: Option<Security>, network: N) -> Self {
-        let (tls, quic) = match security {
-            None => (None, None),
-            Some(Security::Tls(context)) => (Some(Tls::new(plan, context)), None),
-            Some(Security::Quic(context)) => (None, Some(Quic::new(plan, context))),
+        let (tls, quic, alternatives) = match security {
+            None => (None, None, None),
+            Some(Security::Tls(context)) => (Some(Tls::new(plan, context)), None, None),
+            Some(Security::Quic(context)) => (None, Some(Quic::new(plan, context)), None),
+            Some(Security::Either { tls, quic }) => {
+                let (quic, obstacle) = match quic {
+                    Ok(context) => (Some(Quic::new(plan, context)), None),
+                    Err(obstacle) => (None, Some(obstacle)),
+                };
+                (Some(Tls::new(plan, tls)), quic, Some(Box::new(Alternatives::new(plan, obstacle))))
+            }
         };
         let protocols = Protocols::new(plan);
         let limits = protocols.reply_limits();
@@ -210,6 +221,7 @@ impl<N: Network> Connections<N> {
             turn: 0,
             tls,
             quic,
+            alternatives,
             tunnels: plan.proxy.as_ref().and_then(|proxy| Tunnels::new(plan, proxy, limits)),
             protocols,
             deadlines: Deadlines::default(),
@@ -315,9 +327,13 @@ impl<N: Network> Connections<N> {
         let serial = run.shard.nth(self.initiated);
         let (source, endpoint) = run.plan.route(serial, target);
         run.recorder.connection_opened(due);
-        let opened = match (&self.quic, endpoint) {
-            (Some(_), Endpoint::Tcp(server)) => self.network.open_datagrams(server),
-            _ => self.network.open(endpoint),
+        let over_quic = match endpoint {
+            Endpoint::Tcp(server) => self.over_quic(target, *server, run.plan),
+            Endpoint::Unix(_) => None,
+        };
+        let opened = match &over_quic {
+            Some((server, _)) => self.network.open_datagrams(server),
+            None => self.network.open(endpoint),
         };
         let socket = match opened {
             Ok(socket) => socket,
@@ -329,39 +345,51 @@ impl<N: Network> Connections<N> {
         run.recorder.connect_initiated(due, self.turn);
         self.initiated += 1;
         let now = self.network.now();
-        let secured = self.tls.as_mut().map(|tls| {
-            let own = tls_session.take_if(|kept| matches!(kept, KeptSession::Tls(_)));
-            let secured = tls.secure(target, &run.plan.targets[target], own, now);
-            Box::new(secured)
-        });
-        let (transport, engine) = match (&mut self.quic, endpoint) {
-            (Some(shared), Endpoint::Tcp(server)) => {
+        let (transport, engine) = match (&mut self.quic, over_quic) {
+            (Some(shared), Some((server, offer))) => {
                 let begun =
-                    shared.connect(target, &run.plan.targets[target], *server, serial, tls_session, now);
+                    shared.connect(target, &run.plan.targets[target], server, serial, tls_session, now);
                 let (connection, offered) = match begun {
                     Ok(begun) => begun,
                     Err(refusal) => {
-                        run.recorder.handshake_failed(due, quic::refused(refusal));
+                        let refused = quic::refused(refusal);
+                        self.alternative_failed(target, offer, due, refused.reason.clone(), run);
+                        run.recorder.handshake_failed(due, refused);
                         run.recorder.connection_closed(due, None);
                         run.recorder.failed(due, Failure::Other);
                         return Err(Failure::Other);
                     }
                 };
-                (Transport::over_datagrams(socket, offered), self.protocols.http3_engine(connection))
+                if offer.is_some() {
+                    run.recorder.http2(due, |http2| http2.alt_svc.get_or_insert_default().followed += 1);
+                }
+                (Transport::over_datagrams(socket, offered, offer), self.protocols.http3_engine(connection))
             }
-            _ => (Transport::new(socket, secured), self.protocols.engine()),
+            _ => {
+                let secured = self.tls.as_mut().map(|tls| {
+                    let own = tls_session.take_if(|kept| matches!(kept, KeptSession::Tls(_)));
+                    let secured = tls.secure(target, &run.plan.targets[target], own, now);
+                    Box::new(secured)
+                });
+                (Transport::new(socket, secured), self.protocols.engine())
+            }
         };
         let key =
             self.connections.insert(Connection::new(transport, engine, owner, target, serial, due, now));
         let socket = self.connections[key].transport.socket();
-        let connected = match (&self.quic, endpoint) {
-            (Some(_), Endpoint::Tcp(server)) => {
-                self.network.connect_datagrams(socket, poll_key(key), server, source)
-            }
-            _ => self.network.connect(socket, poll_key(key), endpoint, source),
+        let connected = match &over_quic {
+            Some((server, _)) => self.network.connect_datagrams(socket, poll_key(key), server, source),
+            None => self.network.connect(socket, poll_key(key), endpoint, source),
         };
         if let Err(error) = connected {
-            self.record_insecure(key, failure::of_io(&error), run);
+            let failure = failure::of_io(&error);
+            if failure == Failure::AddressUnavailable
+                && let Some(datagram) = self.connections[key].transport.datagram_mut()
+            {
+                // The lack of a local port is not the server's.
+                datagram.offer = None;
+            }
+            self.record_insecure(key, failure, run);
             self.connections.remove(key);
             run.recorder.connection_closed(due, None);
             return Err(Self::fail_to_open(due, &error, run));

@@ -96,6 +96,7 @@ fn http1_options(plan: &Plan) -> http1::Options {
         header_blocks: cookies || reads_bodies || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
+        alt_svc: plan.learns_alt_svc(),
         upgrades: plan.http2.upgrade,
         limits: reply_limits(&plan.limits),
     }
@@ -117,6 +118,7 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
         server_timing: http1.server_timing,
+        alt_svc: http1.alt_svc,
         limits: http2::Limits { reply: http1.limits, ..http2::Limits::default() },
     }
 }
@@ -128,6 +130,7 @@ fn http3_options(plan: &Plan, http1: &http1::Options) -> http3::Options {
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
         server_timing: http1.server_timing,
+        alt_svc: http1.alt_svc,
         limits: http3::Limits { reply: http1.limits, ..http3::Limits::default() },
     }
 }

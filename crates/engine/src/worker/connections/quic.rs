@@ -1,5 +1,6 @@
 //! QUIC on a connection: datagrams, the handshake inside, timers and sessions to resume.
 
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::time::UNIX_EPOCH;
@@ -87,6 +88,8 @@ pub(super) struct Datagram {
     pub(super) started: Instant,
     /// A session was offered for resumption.
     pub(super) offered: bool,
+    /// The port of the offer of HTTP/3 for which it goes over QUIC, if for one.
+    pub(super) offer: Option<u16>,
     /// It only stays for a session ticket that others need.
     pub(super) awaits_ticket: bool,
     /// Datagrams that the socket did not take, and their form.
@@ -98,11 +101,13 @@ pub(super) struct Datagram {
 }
 
 impl Datagram {
-    /// `offered`: a session is offered for resumption.
-    pub(super) fn new(offered: bool) -> Self {
+    /// `offered`: a session is offered for resumption. `offer`: the port of the offer of HTTP/3 for which it goes over
+    /// QUIC.
+    pub(super) fn new(offered: bool, offer: Option<u16>) -> Self {
         Self {
             started: Instant::default(),
             offered,
+            offer,
             awaits_ticket: false,
             unsent: None,
             replays: 0,
@@ -311,11 +316,10 @@ impl<N: Network> Connections<N> {
         let figures = quic.handshake_figures();
         let is_retried = quic.is_retried();
         run.recorder.http2(due, |http3| {
-            if let Some(quic) = &mut http3.quic {
-                quic.retries += u64::from(is_retried);
-                quic.handshake_datagrams_sent += figures.datagrams_sent;
-                quic.handshake_datagrams_received += figures.datagrams_received;
-            }
+            let quic = http3.quic.get_or_insert_default();
+            quic.retries += u64::from(is_retried);
+            quic.handshake_datagrams_sent += figures.datagrams_sent;
+            quic.handshake_datagrams_received += figures.datagrams_received;
         });
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -442,12 +446,13 @@ impl<N: Network> Connections<N> {
             }
         };
         let failed = HandshakeFailure { class, reason: error.reason, details: error.details };
-        let is_stranger = failed.is_no_protocol();
+        let is_stranger = failed.is_no_protocol() && self.alternatives.is_none();
+        let reason = failed.reason.clone();
         run.recorder.handshake_failed(due, failed);
         if is_stranger {
             run.stranger_met();
         }
-        self.give_up_quic(key);
+        self.give_up_quic(key, reason, run);
         failure
     }
 
@@ -462,17 +467,23 @@ impl<N: Network> Connections<N> {
         if connection.transport.stage() == Stage::Established {
             return;
         }
-        let Refusal { reason, details } = Refusal::plain(reason);
-        let failed = HandshakeFailure { class: HandshakeFailureClass::Transport, reason, details };
+        let refusal = Refusal::plain(reason);
+        let failed = HandshakeFailure {
+            class: HandshakeFailureClass::Transport,
+            reason: refusal.reason,
+            details: refusal.details,
+        };
         run.recorder.handshake_failed(connection.due(), failed);
-        self.give_up_quic(key);
+        self.give_up_quic(key, reason.into(), run);
     }
 
-    /// A connection goes without having completed its handshake.
-    fn give_up_quic(&mut self, key: ConnectionKey) {
+    /// A connection goes without having completed its handshake, for this reason.
+    fn give_up_quic(&mut self, key: ConnectionKey, reason: Cow<'static, str>, run: &mut Run<'_>) {
         let connection = &self.connections[key];
-        let offered = connection.transport.datagram().is_some_and(|datagram| datagram.offered);
-        let target = connection.target;
+        let datagram = connection.transport.datagram();
+        let (offered, offer) = datagram.map_or((false, None), |datagram| (datagram.offered, datagram.offer));
+        let (target, due) = (connection.target, connection.due());
+        self.alternative_failed(target, offer, due, reason, run);
         if let Some(pool) = self.quic.as_mut().and_then(|quic| quic.pool(target)) {
             pool.handle_failure(offered);
         }

@@ -77,9 +77,10 @@ impl<S> Transport<S> {
         }
     }
 
-    /// A transport over datagrams. `offered`: a session to resume is offered in its handshake.
-    pub(super) fn over_datagrams(socket: S, offered: bool) -> Self {
-        let datagram = Some(Box::new(Datagram::new(offered)));
+    /// A transport over datagrams. `offered`: a session to resume is offered in its handshake. `offer`: the port of the offer of
+    /// HTTP/3 for which it goes over datagrams, if for one.
+    pub(super) fn over_datagrams(socket: S, offered: bool, offer: Option<u16>) -> Self {
+        let datagram = Some(Box::new(Datagram::new(offered, offer)));
         Self { datagram, ..Self::new(socket, None) }
     }
 

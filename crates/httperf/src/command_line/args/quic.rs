@@ -18,6 +18,8 @@ pub struct QuicArgs {
     pub max_datagram: Option<MaxDatagram>,
     /// `--quic-congestion`.
     pub congestion: Option<Congestion>,
+    /// `--ignore-alt-svc`.
+    pub ignores_alt_svc: bool,
 }
 
 impl QuicArgs {
@@ -30,6 +32,11 @@ impl QuicArgs {
             ("--quic-max-datagram", self.max_datagram.is_some()),
             ("--quic-congestion", self.congestion.is_some()),
         ];
+        if self.ignores_alt_svc && args.version() != Version::Auto {
+            return Err(ParseStop::rejected(
+                "--ignore-alt-svc: needs --http-version=auto, as other versions learn nothing".to_owned(),
+            ));
+        }
         if args.version() == Version::HTTP_3 {
             let over_tcp = [
                 ("--unix-socket", args.unix_socket.is_some()),
@@ -45,9 +52,12 @@ impl QuicArgs {
                 )))
             });
         }
+        if args.version() == Version::Auto {
+            return Ok(());
+        }
         let first = given.into_iter().find(|&(_, is_given)| is_given);
         first.map_or(Ok(()), |(option, _)| {
-            Err(ParseStop::rejected(format!("{option}: needs --http-version=3, which goes over QUIC")))
+            Err(ParseStop::rejected(format!("{option}: needs --http-version=3 or auto, which go over QUIC")))
         })
     }
 }

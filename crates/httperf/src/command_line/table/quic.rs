@@ -1,4 +1,4 @@
-//! The parameters of QUIC, once `--http-version=3` asks for it.
+//! The parameters of QUIC, once `--http-version` asks for it.
 
 use httperf_plan::Congestion;
 
@@ -8,6 +8,12 @@ use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt::flag("ignore-alt-svc", "stays with TCP although a server offers HTTP/3 (--http-version=auto)")
+        .details(&["Then the handshake of each connection alone says what is spoken."])
+        .apply(|args, _| {
+            args.quic.ignores_alt_svc = true;
+            Ok(())
+        }),
     Opt::with_value("quic-idle-timeout", "X", "gives up a connection on which nothing arrives for X seconds")
         .details(&[
             "Default: 30. The server may have a shorter time-out, which then counts for both. 0 is for ever.",

@@ -22,6 +22,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              is known to speak it, unless --h2c-upgrade asks. auto leaves it to the handshake of TLS \
              whether HTTP/2 or HTTP/1.1 is spoken, and the report says what was; in the clear nobody \
              could choose, and it is refused.",
+            "auto also learns from replies: once a server has offered HTTP/3 on its own host (Alt-Svc), new \
+             connections to it go over QUIC, until the offer expires or is withdrawn. Connections that \
+             are open stay as they are, and each thread learns for itself. If a connection does not reach \
+             the server over QUIC, it fails, and later ones go over TCP again. Options that are about TCP, \
+             such as --proxy, keep it there. 2 and 1.1 learn nothing.",
             "3 speaks HTTP/3 over QUIC, which has TLS inside: the server is an https:// URL, or --ssl is \
              given. It goes over UDP, to the same address and port.",
         ])

@@ -278,6 +278,10 @@ const OPTIONS: &[ToolOption<State>] = &[
         state.load.timeout = Some(seconds(text)?);
         Ok(())
     }),
+    ToolOption::lost_value(
+        &["--alt-svc"],
+        "--http-version auto learns from replies (Alt-Svc) within a run, and nothing is kept in a file",
+    ),
     ToolOption::lost_value(&["--connect-timeout"], "--timeout X limits connecting and the request alike"),
     flag(&["-k", "--insecure"], |state, _| {
         state.load.verifies = false;

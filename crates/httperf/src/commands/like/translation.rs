@@ -341,6 +341,10 @@ impl Load {
         };
         if !version.is_empty() {
             words.option("--http-version", version);
+            // None of the tools goes over to HTTP/3 in the middle of a load.
+            if version == "auto" && self.pace != Pace::Once {
+                words.flag("--ignore-alt-svc");
+            }
         }
         if self.outstanding > 1 && self.pace != Pace::Once {
             let has_streams = ["2", "3", "auto"].contains(&version);

@@ -154,8 +154,8 @@ const REPLIES: &[Opt<ServeArgs>] = &[
         .details(&[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
             "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, \
-             /trailers/N, /fault/KIND, /page/N (HTML with N images), /cookie, /redirect and /h2-window/N \
-             (see --h2-window). Such steps add up, as in /status/503/size/100. Any other path gets what \
+             /trailers/N, /fault/KIND, /page/N (HTML with N images), /cookie, /redirect, \
+             /alt-svc/VALUE (percent-encoded) and /h2-window/N (see --h2-window). Such steps add up, as in /status/503/size/100. Any other path gets what \
              the options say.",
         ])
         .apply(|args, value| {

@@ -268,6 +268,28 @@ fn server_timing_is_that_of_the_reply_that_ended_last() {
 }
 
 #[test]
+fn alt_svc_is_that_of_the_reply_that_starts() {
+    let mut pair = Pair::new(Options { alt_svc: true, ..Options::default() });
+    pair.make(&gets(6));
+    let elsewhere = |value| head(&[(":status", "200"), ("alt-svc", value), ("alt-svc", "z")]);
+    let long = head(&[(":status", "200"), ("alt-svc", "d"), ("x", &"x".repeat(1100))]);
+    let trailed = [elsewhere("a"), head(&[("alt-svc", "x")])].concat();
+    for (call, answer, expected) in [
+        (0, &trailed, "a, z"),
+        (1, &elsewhere("a"), "a, z"),
+        (2, &ok(), ""),
+        (3, &elsewhere("b"), "b, z"),
+        // It is too long to be remembered.
+        (4, &long, "d"),
+        (5, &elsewhere("b"), "b, z"),
+    ] {
+        pair.answer(call, answer, true);
+        pair.settle();
+        assert_eq!(String::from_utf8_lossy(pair.engine.alt_svc()), expected, "{call}");
+    }
+}
+
+#[test]
 fn settings_of_the_server_are_known() {
     let mut pair = Pair::new(Options::default());
     assert_eq!(pair.engine.peer_settings(), None);
