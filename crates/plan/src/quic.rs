@@ -1,5 +1,6 @@
 //! The QUIC settings.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Bounded;
 
 /// The QUIC settings that the client announces, and its congestion control (RFC 9000, RFC 9002).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quic {
     /// The time after which a connection on which nothing arrives is gone, in nanoseconds. 30 s by default.
     #[serde(rename = "idle_timeout_ns", with = "crate::nanos")]
@@ -22,6 +23,10 @@ pub struct Quic {
     pub max_datagram: MaxDatagram,
     /// The congestion control. CUBIC by default.
     pub congestion: Congestion,
+    /// A folder for files with the events of the first 100 connections, as qlog in JSON-SEQ. None by default.
+    #[serde(default, with = "crate::text::optional_path")]
+    #[schemars(with = "Option<crate::text::Text>")]
+    pub qlog: Option<PathBuf>,
 }
 
 /// A flow-control window in bytes.
@@ -53,6 +58,7 @@ impl Default for Quic {
             stream_window: QuicWindow::constant::<{ 6 << 20 }>(),
             max_datagram: MaxDatagram::constant::<1452>(),
             congestion: Congestion::Cubic,
+            qlog: None,
         }
     }
 }

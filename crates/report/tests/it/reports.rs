@@ -12,6 +12,8 @@ use httperf_stats::{
 use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
 
+use crate::documents;
+
 fn at(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
 }
@@ -348,6 +350,19 @@ fn the_http2_section_with_all_that_it_can_show() {
     (0..400).for_each(|turn| figures.stream_waits.add(micros(700 + 10 * turn)));
     (0..3).for_each(|turn| figures.window_waits.add(micros(40_000 + turn)));
     insta::assert_snapshot!(http2_section(figures));
+}
+
+#[test]
+fn the_http3_section_with_all_that_it_can_show() {
+    let document = documents::over_http3();
+    let text = http2(&document.summary).to_string();
+    // What is said of QUIC itself fits a terminal.
+    let rows = ["round trip", "window", "MTU probes", "ECN", "buffers", "full buffers"];
+    for row in rows {
+        let width = text.lines().find(|line| line.starts_with(row)).map(|line| line.chars().count());
+        assert!(width.is_some_and(|width| width <= 80), "{row}: {width:?}: {text}");
+    }
+    insta::assert_snapshot!(text);
 }
 
 #[test]

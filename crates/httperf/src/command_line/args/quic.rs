@@ -1,12 +1,14 @@
 //! Arguments about QUIC.
 
-use httperf_plan::{Congestion, MaxDatagram, QuicWindow};
+use std::ffi::OsString;
+
+use httperf_plan::{Congestion, MaxDatagram, QuicWindow, ReplyClock};
 
 use super::{Args, Version};
 use crate::command_line::grammar::ParseStop;
 
 /// Arguments about QUIC.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuicArgs {
     /// `--quic-idle-timeout` in seconds.
     pub idle_timeout: Option<f64>,
@@ -18,6 +20,8 @@ pub struct QuicArgs {
     pub max_datagram: Option<MaxDatagram>,
     /// `--quic-congestion`.
     pub congestion: Option<Congestion>,
+    /// `--qlog`.
+    pub qlog: Option<OsString>,
 }
 
 impl QuicArgs {
@@ -29,6 +33,7 @@ impl QuicArgs {
             ("--quic-stream-window", self.stream_window.is_some()),
             ("--quic-max-datagram", self.max_datagram.is_some()),
             ("--quic-congestion", self.congestion.is_some()),
+            ("--qlog", self.qlog.is_some()),
         ];
         if args.version() == Version::HTTP_3 {
             let over_tcp = [
@@ -37,6 +42,9 @@ impl QuicArgs {
                 ("--tcp-fastopen", args.sources.fast_open),
                 ("--close-with-reset", args.close_with_reset),
                 ("--hog", args.hog),
+                ("--tcp-nodelay", !args.sources.no_delay),
+                ("--clock", args.results.clock == ReplyClock::Kernel),
+                ("--kernel-sends", args.results.kernel_sends.is_some()),
             ];
             let first = over_tcp.into_iter().find(|&(_, is_given)| is_given);
             return first.map_or(Ok(()), |(option, _)| {

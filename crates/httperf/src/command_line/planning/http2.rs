@@ -87,6 +87,7 @@ pub(super) fn quic(args: &Args) -> Quic {
         stream_window: given.stream_window.unwrap_or(usual.stream_window),
         max_datagram: given.max_datagram.unwrap_or(usual.max_datagram),
         congestion: given.congestion.unwrap_or(usual.congestion),
+        qlog: given.qlog.clone().map(Into::into),
     }
 }
 
