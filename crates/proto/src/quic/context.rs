@@ -217,6 +217,7 @@ fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, Config
         kx_groups: groups(options.groups.as_deref().unwrap_or(DEFAULT_GROUPS))?,
         ..aws_lc_rs::default_provider()
     };
+    warm_up(&provider)?;
     let algorithms = options.signature_algorithms.as_deref().map(signature_algorithms).transpose()?;
     let trust = Trust::new(options.trust.as_deref(), algorithms, Arc::clone(desk))?;
     let builder = ClientConfig::builder_with_provider(Arc::new(provider.clone()))
@@ -244,6 +245,15 @@ fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, Config
         initial: initial.expect("it is a suite of TLS 1.3 with keys for QUIC"),
         desk: Arc::clone(desk),
     })
+}
+
+/// Has the library do now what it puts off until it is first needed, such as the seeding of its source of randomness, which
+/// takes tens of milliseconds: it would be part of the first handshake's time.
+fn warm_up(provider: &CryptoProvider) -> Result<(), ConfigError> {
+    for group in &provider.kx_groups {
+        group.start().map_err(|error| library(&error))?;
+    }
+    Ok(())
 }
 
 fn library(error: &rustls::Error) -> ConfigError {
