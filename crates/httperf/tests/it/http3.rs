@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 use crate::http2_servers::ran::{Ran, finish, run};
 use crate::support::certificates::Certificates;
 use crate::support::group::Group;
-use crate::support::program::{Exit, under_test};
+use crate::support::program::{Exit, Invocation, stderr, under_test};
 use crate::support::running::{find, peer, tool};
 
 /// How long a server may take until it answers.
@@ -318,6 +319,11 @@ fn what_cannot_be_is_said_in_one_sentence() {
         ),
         ("--http-version 2 --quic-window 1m", "--quic-window: needs --http-version=3, which goes over QUIC"),
         ("--http-version 2 --qlog logs", "--qlog: needs --http-version=3, which goes over QUIC"),
+        ("--quic-version 1", "--quic-version: needs --http-version=3, which goes over QUIC"),
+        (
+            "--http-version 3 --ssl --quic-version 2",
+            "--quic-version: expected 1 (RFC 9000), the only one spoken, got `2`",
+        ),
         ("--http-version 3 --ssl --qlog=", "--qlog: expected the path of a folder, got ``"),
         (
             "--http-version 3 --ssl --clock kernel",
@@ -394,6 +400,39 @@ fn what_this_machine_loses_is_a_reason_of_the_verdict() {
     );
 }
 
+#[test]
+fn a_server_that_speaks_another_version_fails_the_handshake() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let answering = thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        // Each connection has one first datagram, and perhaps repetitions of it.
+        while let Ok((count, client)) = socket.recv_from(&mut buffer) {
+            let datagram = &buffer[..count];
+            if datagram == b"end" {
+                break;
+            }
+            let (destination, rest) = datagram[6..].split_at(datagram[5].into());
+            let source = &rest[1..=usize::from(rest[0])];
+            let mut answer = vec![0x80, 0, 0, 0, 0];
+            for id in [source, destination] {
+                answer.push(id.len() as u8);
+                answer.extend_from_slice(id);
+            }
+            // Version 2 (RFC 9369), and one that is reserved.
+            answer.extend_from_slice(&[0x6b, 0x33, 0x43, 0xcf, 0x0a, 0x0a, 0x0a, 0x0a]);
+            socket.send_to(&answer, client).unwrap();
+        }
+    });
+    let finished = finish(port, "--http-version 3 --ssl --server 127.0.0.1 --num-conns 3", &[]);
+    UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"end", ("127.0.0.1", port)).unwrap();
+    answering.join().unwrap();
+    assert_ne!(finished.exit, Exit::Code(0), "{finished}");
+    assert!(finished.stderr.contains("the server speaks no version of QUIC that we do"), "{finished}");
+    assert!(finished.stdout.contains("the server speaks no version of QUIC that we do"), "{finished}");
+}
+
 /// The records of a file in JSON-SEQ.
 fn records(path: &Path) -> Vec<Value> {
     let text = fs::read(path).unwrap();
@@ -436,4 +475,45 @@ fn the_first_connections_have_logs_of_their_events() {
         assert!(times.is_sorted() && times[0] < 1000.0, "{name}: {times:?}");
         assert!(times[times.len() - 1] <= ran.summary.duration.as_secs_f64() * 1e3 + 1000.0, "{name}");
     }
+}
+
+/// Runs a command of the program, and returns its document.
+fn document(arguments: &str) -> (Exit, Value) {
+    let mut invocation = Invocation::new(&under_test(), crate::support::words(arguments));
+    invocation.limit = Duration::from_secs(60);
+    let outcome = invocation.run().unwrap();
+    let document = serde_json::from_slice(&outcome.stdout);
+    (outcome.exit, document.unwrap_or_else(|error| panic!("{error}: {}", stderr(&outcome))))
+}
+
+#[test]
+fn other_commands_speak_http3() {
+    let server = Server::own("");
+    let url = format!("https://127.0.0.1:{}/small.txt", server.port);
+    let small = "--rounds 2 --handshakes 10 --rate-handshakes 10 --resume --format json";
+    let (exit, lab) =
+        document(&format!("tls-lab {url} --http-version 3 --groups X25519,X25519MLKEM768,P-256 {small}"));
+    assert_eq!(exit, Exit::Code(0), "{lab:#}");
+    assert_eq!(lab["server"], format!("https://127.0.0.1:{} over QUIC", server.port));
+    let variants = lab["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 6, "full and resumed ones of three groups: {lab:#}");
+    for variant in variants {
+        let figures = &variant["figures"];
+        assert_eq!((&variant["outcome"], &figures["failed"]), (&"measured".into(), &0.into()), "{variant:#}");
+        assert!(figures["completed"].as_u64() >= Some(40), "{variant:#}");
+        assert_eq!((&figures["group"], &figures["tls_version"]), (&variant["name"], &"TLSv1.3".into()));
+    }
+
+    let trial = "--concurrency 2 --trial 0.3 --warmup 0.1 --rounds 3 --format json";
+    let (_, ab) = document(&format!("ab {url} {trial} --a '--http-version 2' --b '--http-version 3'"));
+    assert_eq!(ab["method"]["paired"]["rounds_made"], 3, "{ab:#}");
+
+    let load = "--http-version 3 --duration 0.5 --warmup 0 --format json";
+    let (exit, sweep) = document(&format!("sweep {url} --rates 20,40 --pause 0 {load}"));
+    assert_eq!((exit, sweep["runs"].as_array().map(Vec::len)), (Exit::Code(0), Some(2)), "{sweep:#}");
+
+    let search = "--start 20 --max-rate 40 --trial-min 0.5 --trial-max 1 --slo p50<5s --format json";
+    let (exit, capacity) = document(&format!("capacity {url} --http-version 3 {search}"));
+    assert_eq!(exit, Exit::Code(0), "{capacity:#}");
+    assert!(capacity["trials"].as_array().is_some_and(|trials| !trials.is_empty()), "{capacity:#}");
 }

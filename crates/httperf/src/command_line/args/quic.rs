@@ -20,6 +20,8 @@ pub struct QuicArgs {
     pub max_datagram: Option<MaxDatagram>,
     /// `--quic-congestion`.
     pub congestion: Option<Congestion>,
+    /// `--quic-version`, of which there is one.
+    pub version: bool,
     /// `--qlog`.
     pub qlog: Option<OsString>,
 }
@@ -33,6 +35,7 @@ impl QuicArgs {
             ("--quic-stream-window", self.stream_window.is_some()),
             ("--quic-max-datagram", self.max_datagram.is_some()),
             ("--quic-congestion", self.congestion.is_some()),
+            ("--quic-version", self.version),
             ("--qlog", self.qlog.is_some()),
         ];
         if args.version() == Version::HTTP_3 {

@@ -58,6 +58,18 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             });
             Ok(())
         }),
+    Opt::with_value("quic-version", "N", "speaks this version of QUIC: 1")
+        .details(&[
+            "Default, and the only one: 1 (RFC 9000). Version 2 (RFC 9369) is not spoken. A server that does not know \
+             version 1 fails the handshake.",
+        ])
+        .apply(|args, value| {
+            if value.bytes() != b"1" {
+                return Err(ParseStop::expected("--quic-version", "1 (RFC 9000), the only one spoken", value));
+            }
+            args.quic.version = true;
+            Ok(())
+        }),
     Opt::with_value("qlog", "DIR", "writes the events of the first 100 connections to files in this folder")
         .details(&[
             "As qlog in JSON-SEQ, for qvis and other tools: packets sent, received and lost, and metrics of loss \
