@@ -275,6 +275,7 @@ mod tests {
             user: Duration::ZERO,
             latency: Percentiles::default(),
             service: Percentiles::default(),
+            dropped: 0,
         };
         let exchanges = vec![at(7), at(500_000_000), at(1_000_000_000), at(1_000_000_007)];
         assert_eq!(Run { outcome, exchanges, seconds: 1 }.rate(), 3.0);

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use httperf_plan::Endpoint;
 use httperf_proto::quic::Ecn;
-use httperf_stats::{Counters, Instant, Transport};
+use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
 
 /// The maximum number of bytes discarded at once.
 pub(crate) const DISCARD_MAX: usize = 4 * 1024 * 1024;
@@ -148,6 +148,16 @@ pub trait Network {
 
     /// Returns the transport's figures of a connection, if it has any.
     fn transport(&mut self, socket: &Self::Socket) -> Option<Transport>;
+
+    /// Returns how many datagrams a socket has dropped so far, as its buffer was full.
+    fn dropped_datagrams(&mut self, _socket: &Self::Socket) -> u64 {
+        0
+    }
+
+    /// Returns the sizes of the buffers of a socket of datagrams, if the network has any.
+    fn buffers(&mut self, _socket: &Self::Socket) -> Option<SocketBuffers> {
+        None
+    }
 
     /// Returns how often the clock that stamps received data has been set so far.
     fn clock_steps(&self) -> u64 {

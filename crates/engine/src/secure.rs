@@ -1,6 +1,6 @@
 //! The TLS context of a plan, and its QUIC.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,14 @@ pub enum TlsError {
     #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open {}", path.display())]
     KeyLog {
         /// The path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The folder for logs of connections cannot be made, or no file in it.
+    #[error("--qlog: cannot write in {}", path.display())]
+    Qlog {
+        /// The path of the folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -71,8 +79,12 @@ fn quic_beside(plan: &Plan, tls: &Tls) -> Result<quic::Context, String> {
 /// Creates the QUIC context that all connections of a worker share.
 ///
 /// # Errors
-/// As [`tls_context`], and if a setting names something that only TLS over TCP has.
+/// As [`tls_context`], if a setting names something that only TLS over TCP has, and if the folder for logs cannot be
+/// written in. It is made if it does not exist.
 pub fn quic_context(settings: &plan::Quic, tls: &Tls) -> Result<quic::Context, TlsError> {
+    if let Some(folder) = &settings.qlog {
+        try_folder(folder).map_err(|source| TlsError::Qlog { path: folder.clone(), source })?;
+    }
     let options = quic::Options {
         // What does not fit its field (RFC 9000, section 18.2) is for ever.
         idle_timeout: Some(settings.idle_timeout),
@@ -87,6 +99,16 @@ pub fn quic_context(settings: &plan::Quic, tls: &Tls) -> Result<quic::Context, T
     };
     let alpn = vec![b"h3".to_vec()];
     Ok(quic::Context::new(&options, &Options { alpn, ..tls_options(tls)? }, Instant::now())?)
+}
+
+/// Makes a folder if it is missing, and tries to write in it.
+fn try_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    // Others may try at the same time.
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    let trial = folder.join(format!(".httperf-{process}-{thread:?}"));
+    File::create(&trial)?;
+    fs::remove_file(&trial)
 }
 
 /// Creates the TLS context that all connections of a worker share.

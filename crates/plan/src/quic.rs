@@ -1,5 +1,6 @@
 //! The QUIC settings.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Bounded;
 
 /// The QUIC settings that the client announces, and its congestion control (RFC 9000, RFC 9002).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quic {
     /// The time after which a connection on which nothing arrives is gone, in nanoseconds. 30 s by default.
     #[serde(rename = "idle_timeout_ns", with = "crate::nanos")]
@@ -26,6 +27,10 @@ pub struct Quic {
     /// in results from versions that did not learn of it.
     #[serde(default)]
     pub follows_alt_svc: bool,
+    /// A folder for files with the events of the first 100 connections, as qlog in JSON-SEQ. None by default.
+    #[serde(default, with = "crate::text::optional_path")]
+    #[schemars(with = "Option<crate::text::Text>")]
+    pub qlog: Option<PathBuf>,
 }
 
 /// A flow-control window in bytes.
@@ -58,6 +63,7 @@ impl Default for Quic {
             max_datagram: MaxDatagram::constant::<1452>(),
             congestion: Congestion::Cubic,
             follows_alt_svc: true,
+            qlog: None,
         }
     }
 }

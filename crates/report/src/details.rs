@@ -229,6 +229,12 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], failure: Opti
                 write!(f, ", {} retransmits", transport.retransmits)?;
             }
         }
+        if let Some(quic) = &call.quic {
+            write!(f, ", rtt {}", in_ms(quic.rtt))?;
+            if quic.packets_lost > 0 {
+                write!(f, ", packets lost: {}", quic.packets_lost)?;
+            }
+        }
         if let Some(timing) = &call.server_timing {
             write!(f, ", {}", printable(timing))?;
         }

@@ -10,7 +10,7 @@ pub(crate) struct Field<'a> {
 }
 
 /// Options that set fields of a plan, by prefix of the path. The first match counts.
-pub const PLAN_OPTIONS: [(&str, &str); 59] = [
+pub const PLAN_OPTIONS: [(&str, &str); 60] = [
     ("arrivals.deterministic", "--rate"),
     ("arrivals", "--period"),
     ("workload.connections.count", "--num-conns"),
@@ -50,6 +50,7 @@ pub const PLAN_OPTIONS: [(&str, &str); 59] = [
     ("quic.stream_window", "--quic-stream-window"),
     ("quic.max_datagram", "--quic-max-datagram"),
     ("quic.congestion", "--quic-congestion"),
+    ("quic.qlog", "--qlog"),
     ("proxy", "--proxy"),
     ("sockets.send_buffer", "--send-buffer"),
     ("sockets.recv_buffer", "--recv-buffer"),

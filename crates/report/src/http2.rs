@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use httperf_stats::{AltSvcSummary, Compression, Http2Summary, QuicSummary, ServerSettings, Summary};
+use httperf_stats::{
+    AltSvcSummary, BufferSize, Compression, Http2Summary, QuicSummary, ServerSettings, Summary,
+};
 
 use crate::number::{fixed, ratio, time};
 use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
@@ -41,6 +43,7 @@ impl Display for Section<'_> {
         if let Some(quic) = &figures.quic {
             line(f, "packets", packets(quic))?;
             line(f, "datagrams", datagrams(quic))?;
+            transport_rows(quic).into_iter().try_for_each(|(name, _, what)| line(f, name, what))?;
         }
         write_waits(f, figures)?;
         write_sizes(f, figures)
@@ -104,6 +107,43 @@ pub(crate) fn datagrams(quic: &QuicSummary) -> String {
         "sent {datagrams_sent}, received {datagrams_received}; in handshakes {sent} and {received}, Retry {retries}; up \
          to {mtu_max} B each"
     )
+}
+
+/// What paths and sockets were like: a name for text, one for pages, and what there is to say. Rows without content are left
+/// out.
+pub(crate) fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, String)> {
+    let QuicSummary { rtt, congestion_window, mtu_probes_sent, mtu_probes_lost, black_holes, .. } = quic;
+    let mut rows = Vec::new();
+    if let Some(median) = rtt.quantile(0.5) {
+        let ms = |seconds: f64| fixed(seconds * 1e3, 3);
+        let (median, least, most) = (ms(median.as_secs_f64()), ms(rtt.moments.min()), ms(rtt.moments.max()));
+        let text = format!("{median} ms median, {least} to {most} ms (smoothed, at the end)");
+        rows.push(("round trip", "Round trip of connections", text));
+    }
+    if let (Some(median), Some(most)) = (congestion_window.median(), congestion_window.max()) {
+        let text = format!("{median} B median, up to {most} B (congestion, at the end)");
+        rows.push(("window", "Congestion window of connections", text));
+    }
+    if !rtt.is_empty() {
+        let probes = format!("{mtu_probes_sent} sent, {mtu_probes_lost} lost, black holes {black_holes}");
+        rows.push(("MTU probes", "Probes of the MTU", probes));
+        let (connections, marks) = (rtt.moments.count(), quic.ecn);
+        let confirmed = connections.saturating_sub(quic.ecn_unconfirmed);
+        let text = format!(
+            "received ECT(0) {}, ECT(1) {}, CE {}; ours confirmed on {confirmed} of {connections}",
+            marks.ect0, marks.ect1, marks.ce
+        );
+        rows.push(("ECN", "ECN", text));
+    }
+    if let Some(buffers) = quic.buffers {
+        let size = |BufferSize { asked, granted }: BufferSize| format!("{granted} of {asked} B");
+        let text = format!("receive {}, send {} granted", size(buffers.receive), size(buffers.send));
+        rows.push(("buffers", "Buffers of sockets", text));
+        let QuicSummary { socket_drops, sends_blocked, .. } = quic;
+        let text = format!("dropped {socket_drops} datagrams that arrived, {sends_blocked} sends waited");
+        rows.push(("full buffers", "Full buffers", text));
+    }
+    rows
 }
 
 /// Settings of a server in a line.

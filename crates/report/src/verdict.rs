@@ -113,6 +113,8 @@ impl Reason {
                 self.level == Level::Invalid && *quantile <= 0.5
             }
             Finding::Rate { .. } => self.level == Level::Invalid,
+            // They blur what was measured; the load was offered.
+            Finding::DatagramsLost { .. } => false,
             Finding::Paused { .. } => self.level == Level::Invalid,
             Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
             Finding::ArrivalProcess { .. }
@@ -144,6 +146,7 @@ impl Reason {
             | Finding::Ports { .. }
             | Finding::TimeStolen { .. }
             | Finding::KeptWaiting { .. }
+            | Finding::DatagramsLost { .. }
             | Finding::Paused { .. } => true,
             // Counts and shares of the whole.
             Finding::Unstamped { .. }
@@ -236,6 +239,16 @@ pub enum Finding {
     Ports {
         /// Number of connections.
         connections: u64,
+    },
+    /// Datagrams were lost in buffers of this machine.
+    DatagramsLost {
+        /// Datagrams that arrived and found the buffer of a socket full, whatever program it belongs to. Those that came
+        /// together count once, so they may be more.
+        received: u64,
+        /// Datagrams of them that were for the generator itself.
+        own: u64,
+        /// Datagrams that found no room on their way out.
+        sent: u64,
     },
     /// The hypervisor gave processor time to other guests.
     TimeStolen {
@@ -551,6 +564,15 @@ fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let level = |count: u64| {
         if ratio(count as f64, attempts) >= SHARE_COUNTS { Level::Invalid } else { Level::Suspect }
     };
+    if let Some(quic) = summary.http2.as_ref().and_then(|http3| http3.quic.as_ref()) {
+        let lost = summary.usage.udp;
+        // A full socket counts as well, but what it refuses is sent later.
+        let sent = lost.send.saturating_sub(quic.sends_blocked);
+        let (received, own) = (lost.receive.max(quic.socket_drops), quic.socket_drops);
+        if received + sent > 0 {
+            add(Level::Suspect, Finding::DatagramsLost { received, own, sent });
+        }
+    }
     if descriptors > 0 {
         add(level(descriptors), Finding::Descriptors { connections: descriptors });
     }
@@ -603,6 +625,7 @@ impl Finding {
             Self::Paused { .. } => "paused",
             Self::Descriptors { .. } => "descriptors",
             Self::Ports { .. } => "ports",
+            Self::DatagramsLost { .. } => "datagrams lost",
             Self::TimeStolen { .. } => "time stolen",
             Self::KeptWaiting { .. } => "kept waiting",
             Self::FewSamples { .. } => "few samples",
@@ -684,6 +707,17 @@ impl Display for Finding {
                 "{connections} connections failed because no local port was left; more local addresses help \
                  (--myaddr)"
             ),
+            Self::DatagramsLost { received, own, sent } => {
+                // A server on this machine may have lost what was not for us.
+                let elsewhere = if received > own { "on the way" } else { "at the server or on the way" };
+                write!(
+                    f,
+                    "{} datagrams or more were lost in this machine's own buffers, not {elsewhere}: {received} that \
+                     arrived ({own} of them for the generator), {sent} on their way out; larger buffers help \
+                     (net.core.rmem_max and --recv-buffer)",
+                    received + sent
+                )
+            }
             Self::TimeStolen { share } => {
                 write!(f, "{} % of the machine's time went to other virtual machines", percent(share))
             }

@@ -62,6 +62,8 @@ pub struct Carrier {
     pub reused: bool,
     /// Time it took to establish.
     pub connect: Duration,
+    /// Packets of QUIC that were declared lost on it before the call was sent, if calls are to tell of losses.
+    pub packets_lost: u64,
 }
 
 impl Sample<'_> {
@@ -187,6 +189,9 @@ pub struct SlowCall {
     pub connect: Option<Duration>,
     /// State of the transport when the call ended, from the kernel.
     pub transport: Option<Transport>,
+    /// The same over QUIC, from the library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicTransport>,
     /// The `Server-Timing` field of the reply, if there was one. Invalid UTF-8 is replaced.
     ///
     /// <https://www.w3.org/TR/server-timing/>
@@ -213,11 +218,25 @@ pub struct Transport {
     pub retransmits: u32,
 }
 
+/// State of a QUIC connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct QuicTransport {
+    /// Smoothed round-trip time.
+    #[serde(rename = "rtt_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub rtt: Duration,
+    /// Packets, of any call, that were declared lost on the connection between the first byte sent of this one and its
+    /// end.
+    pub packets_lost: u64,
+}
+
 /// Details of a slow call that only the worker knows.
 #[derive(Clone, Debug, Default)]
 pub struct SlowDetail {
     /// See [`SlowCall::transport`].
     pub transport: Option<Transport>,
+    /// See [`SlowCall::quic`]; packets lost are those since the connection began.
+    pub quic: Option<QuicTransport>,
     /// See [`SlowCall::server_timing`].
     pub server_timing: Option<String>,
 }
@@ -239,6 +258,10 @@ impl SlowCall {
             reused: sample.carrier.is_some_and(|carrier| carrier.reused),
             connect: sample.carrier.map(|carrier| carrier.connect),
             transport: detail.transport,
+            quic: detail.quic.map(|quic| {
+                let before = sample.carrier.map_or(0, |carrier| carrier.packets_lost);
+                QuicTransport { packets_lost: quic.packets_lost.saturating_sub(before), ..quic }
+            }),
             server_timing: detail.server_timing,
             receive_lag: sample.receive_lag,
         }

@@ -173,6 +173,9 @@ impl Http2Summary {
             let allowed = self.server_settings.and_then(|settings| settings.max_streams);
             warnings.push(Warning::StreamsScarce { calls, streams: self.streams, allowed });
         }
+        if let Some(files) = self.quic.as_ref().map(|quic| quic.qlogs_cut).filter(|&files| files > 0) {
+            warnings.push(Warning::QlogsCut { files });
+        }
         warnings
     }
 
@@ -199,8 +202,8 @@ impl Http2Summary {
         self.reply_headers += other.reply_headers;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
-        if let Some(their) = other.quic {
-            *self.quic.get_or_insert_default() += their;
+        if let Some(their) = &other.quic {
+            self.quic.get_or_insert_default().merge(their);
         }
         if let Some(their) = &other.alt_svc {
             self.alt_svc.get_or_insert_default().merge(their);

@@ -26,6 +26,7 @@ mod replay;
 mod replies;
 pub mod search;
 mod series;
+mod sizes;
 mod split;
 mod stall;
 mod status_codes;
@@ -39,7 +40,7 @@ mod window;
 
 pub use alt_svc::AltSvcSummary;
 pub use batches::BatchedEstimate;
-pub use call::{CallOutcome, Carrier, Sample, SlowCall, SlowDetail, Transport};
+pub use call::{CallOutcome, Carrier, QuicTransport, Sample, SlowCall, SlowDetail, Transport};
 pub use classes::Classes;
 pub use confidence::{Estimate, Interval as ConfidenceInterval};
 pub use errors::{Errors, Failure};
@@ -50,13 +51,14 @@ pub use kolmogorov::KolmogorovSmirnov;
 pub use lifetimes::Lifetimes;
 pub use moments::{DurationMoments, RateMoments, SizeMoments};
 pub use pauses::Pauses;
-pub use quic::QuicSummary;
+pub use quic::{BufferSize, EcnMarks, QuicSummary, SocketBuffers};
 pub use rates::{RateSamples, RateWindows, SAMPLE_INTERVAL};
 pub use receive::ReceiveFigures;
 pub use recorder::{End, RecordedFigures, Recorder, SessionEnd, TickRates};
 pub use replay::{RecordedReply, ReplayFigures, StatusChange};
 pub use replies::{Compressed, Mismatch, Mismatches};
 pub use series::{Interval, Phase, Series, VisitCounts, WatchedClocks};
+pub use sizes::Sizes;
 pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use status_codes::StatusCodes;
@@ -67,7 +69,7 @@ pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, Tally, TlsSummary,
 };
-pub use usage::{Counters, CpuTime, ThreadUsage, Usage};
+pub use usage::{Counters, CpuTime, ThreadUsage, UdpLosses, Usage};
 pub use visits::{
     FailedLook, Fate, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, VisitEnd, Visits,
     VisitsShape,

@@ -359,6 +359,11 @@ pub enum Warning {
         /// Limit on concurrent streams per connection, if the server set one.
         allowed: Option<u32>,
     },
+    /// Files of `--qlog` are incomplete.
+    QlogsCut {
+        /// Number of files.
+        files: u64,
+    },
     /// The server ended connections before the workload did.
     ClosedEarly {
         /// Number of connections.
@@ -404,6 +409,12 @@ impl fmt::Display for Warning {
                 "the server offered HTTP/3 (Alt-Svc), but {connections} connections did not reach it over QUIC, the most frequent \
                  reason: {reason}; later ones went over TCP"
             ),
+            Self::QlogsCut { files } => {
+                write!(
+                    f,
+                    "--qlog: {files} files are incomplete: they could not be written, or reached 16 MiB"
+                )
+            }
             Self::StreamsScarce { calls, streams, allowed } => {
                 write!(f, "{calls} of {streams} calls waited for a stream because the server allows ")?;
                 match allowed {
@@ -467,10 +478,10 @@ impl Summary {
     /// except for what all workers share: the usage of the process is that of the worker that measured longest.
     pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
         let longest = if other.duration > self.duration { other } else { &*self };
-        let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
+        let Usage { cpu, stolen, processors, udp, workers: _ } = longest.usage;
         self.merge_rank(other, slowest_kept);
         let usage = &mut self.usage;
-        (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
+        (usage.cpu, usage.stolen, usage.processors, usage.udp) = (cpu, stolen, processors, udp);
     }
 
     /// Adds what another process measured that carried out other shards of the same plan from the same start. Works as
@@ -644,7 +655,7 @@ fn merge_option<T: Clone>(own: &mut Option<T>, their: Option<&T>, merge: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CpuTime, ThreadUsage};
+    use crate::{CpuTime, ThreadUsage, UdpLosses};
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -657,7 +668,13 @@ mod tests {
         let own = ThreadUsage { cpu: CpuTime { user: ms(duration / 4), ..cpu }, ..ThreadUsage::default() };
         Summary {
             duration: ms(duration),
-            usage: Usage { cpu, workers: vec![own], stolen: ms(duration / 10), processors: 4 },
+            usage: Usage {
+                cpu,
+                workers: vec![own],
+                stolen: ms(duration / 10),
+                processors: 4,
+                udp: UdpLosses { receive: duration, send: 1 },
+            },
             ..Summary::default()
         }
     }
@@ -672,6 +689,7 @@ mod tests {
                 (whole.usage.cpu.user, whole.usage.stolen, whole.usage.processors),
                 (ms(500), ms(100), 4)
             );
+            assert_eq!(whole.usage.udp, UdpLosses { receive: 1000, send: 1 });
             let own: Vec<Duration> = whole.usage.workers.iter().map(|worker| worker.cpu.user).collect();
             assert_eq!(own, [100, 200, 250].map(ms), "{order:?}");
         }

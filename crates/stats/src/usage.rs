@@ -49,6 +49,8 @@ pub struct Counters {
     pub stolen: Duration,
     /// Number of processors.
     pub processors: u32,
+    /// Datagrams that this machine has lost.
+    pub udp: UdpLosses,
 }
 
 impl Counters {
@@ -64,6 +66,28 @@ impl Counters {
             }],
             stolen: self.stolen.saturating_sub(earlier.stolen),
             processors: self.processors,
+            udp: self.udp.since(earlier.udp),
+        }
+    }
+}
+
+/// UDP datagrams that the machine lost in buffers of its own, of all programs in its network namespace, over IPv4 and
+/// IPv6 (`/proc/net/snmp`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UdpLosses {
+    /// Datagrams that arrived and found a socket's buffer full, or no memory (`RcvbufErrors`, `MemErrors`). The kernel
+    /// counts datagrams that it had put together (GRO, GSO over the loopback interface) once.
+    pub receive: u64,
+    /// Datagrams that found no room on their way out (`SndbufErrors`). Attempts to send that a full socket's buffer refused
+    /// are among them; what they tried to send is not lost.
+    pub send: u64,
+}
+
+impl UdpLosses {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            receive: self.receive.saturating_sub(earlier.receive),
+            send: self.send.saturating_sub(earlier.send),
         }
     }
 }
@@ -94,6 +118,9 @@ pub struct Usage {
     pub stolen: Duration,
     /// Number of processors; of all machines, if results were merged.
     pub processors: u32,
+    /// Datagrams that the machine lost in buffers of its own.
+    #[serde(default)]
+    pub udp: UdpLosses,
 }
 
 impl Usage {
@@ -104,5 +131,7 @@ impl Usage {
         self.workers.sort_by_key(|worker| (worker.cpu.user, worker.cpu.system, worker.kept_waiting));
         self.stolen += other.stolen;
         self.processors += other.processors;
+        self.udp.receive += other.udp.receive;
+        self.udp.send += other.udp.send;
     }
 }

@@ -86,6 +86,31 @@ pub fn receive_datagrams(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Arr
     Ok(Arrived { count, segment: segment.filter(|&size| size > 0).unwrap_or(count), ecn })
 }
 
+/// Returns how many datagrams a socket has dropped so far, as its buffer was full (`SO_MEMINFO`); `None` where the system
+/// does not tell (Linux before 4.12).
+#[must_use]
+pub fn dropped_datagrams(socket: impl AsFd) -> Option<u32> {
+    use std::os::fd::AsRawFd as _;
+    let mut figures = [0_u32; MEMORY_FIGURES];
+    let mut size = size_of_val(&figures) as libc::socklen_t;
+    // SAFETY: the pointer is valid for writes of `size` bytes, and the kernel writes no more.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            figures.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    };
+    let has_drops = size as usize > DROPS * size_of::<u32>();
+    (result == 0 && has_drops).then_some(figures[DROPS])
+}
+
+/// The number of figures that `SO_MEMINFO` has, and the place of the datagrams dropped (`linux/sock_diag.h`).
+const MEMORY_FIGURES: usize = 9;
+const DROPS: usize = 8;
+
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
@@ -137,6 +162,20 @@ mod tests {
             let nothing = receive_datagrams(&two, &mut [0; 10]).unwrap_err();
             assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_as_dropped() {
+        let (one, two) = pair("127.0.0.1");
+        setsockopt(&two, sockopt::RcvBuf, &4096).unwrap();
+        assert_eq!(dropped_datagrams(&two), Some(0));
+        (0..100).for_each(|_| send_datagrams(&one, &[7; 1000], 1000).unwrap());
+        let (mut buffer, mut arrived) = (vec![0; 65_536], 0);
+        while let Ok(datagrams) = receive_datagrams(&two, &mut buffer) {
+            arrived += datagrams.count / 1000;
+        }
+        let dropped = dropped_datagrams(&two).unwrap() as usize;
+        assert!(dropped > 0 && arrived + dropped == 100, "{arrived} arrived, {dropped} dropped");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod socket;
 mod stamps;
 pub mod tls;
 
-pub use datagrams::{Arrived, prepare_datagrams, receive_datagrams, send_datagrams};
+pub use datagrams::{Arrived, dropped_datagrams, prepare_datagrams, receive_datagrams, send_datagrams};
 pub use process::is_ignored;
 pub use socket::{Instruction, TcpInfo, attach_filter, set_local_port_range, tcp_info};
 pub use stamps::{Sent, Stamped, number_sent, receive, send_stamped, stamp_received, take_sent};

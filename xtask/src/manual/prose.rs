@@ -213,6 +213,11 @@ pub(super) const VERDICT_REASONS: &[Entry] = &[
     entry("clock set", "The wall clock, which the kernel uses for timestamps, was set during the run."),
     entry("rate, arrival process", "Fewer arrivals than due were started, or they were started in bursts."),
     entry("descriptors, ports", "Connections failed for lack of a file descriptor or a local port."),
+    entry(
+        "datagrams lost",
+        "Over HTTP/3, datagrams were lost in this machine's own buffers, not at the server or on the way. Raise \
+         net.core.rmem_max.",
+    ),
     entry("time stolen, kept waiting", "Other virtual machines, or other programs, used the processor."),
     entry("few samples", "Fewer than 100 calls were answered (a note: fewer than 1000, too few for p99.9)."),
     entry(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use httperf_stats::{Counters, CpuTime, ThreadUsage};
+use httperf_stats::{Counters, CpuTime, ThreadUsage, UdpLosses};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
@@ -21,7 +21,35 @@ pub(super) fn read() -> Counters {
         },
         stolen: machine.stolen,
         processors: machine.processors,
+        udp: udp_losses(&network_counters("snmp"), &network_counters("snmp6")),
     }
+}
+
+/// Reads counters of the network namespace of this thread. Empty if the system has none.
+fn network_counters(name: &str) -> String {
+    fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default()
+}
+
+/// Returns the datagrams that the machine has lost, over IPv4 (a line of names, and one of values) and IPv6 (a name and
+/// its value in each line).
+fn udp_losses(snmp: &str, snmp6: &str) -> UdpLosses {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let over_ipv4 = names.split_whitespace().zip(values.split_whitespace());
+    let over_ipv6 = snmp6.lines().filter_map(|line| {
+        let mut words = line.strip_prefix("Udp6")?.split_whitespace();
+        words.next().zip(words.next())
+    });
+    let mut losses = UdpLosses::default();
+    for (name, value) in over_ipv4.chain(over_ipv6) {
+        let count = match name {
+            "RcvbufErrors" | "MemErrors" => &mut losses.receive,
+            "SndbufErrors" => &mut losses.send,
+            _ => continue,
+        };
+        *count += value.parse().unwrap_or(0);
+    }
+    losses
 }
 
 fn cpu_time(usage: &Usage) -> CpuTime {
@@ -70,6 +98,32 @@ mod tests {
         let stolen = Duration::from_millis(2500);
         assert_eq!(machine(stat), Some(Machine { stolen, processors: 2 }));
         assert_eq!(machine(""), None);
+    }
+
+    #[test]
+    fn losses_of_both_internet_protocols_add_up() {
+        let snmp = "Ip: Forwarding\nIp: 1\n\
+                    Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors\n\
+                    Udp: 100 2 31 90 20 4 7 0 1\n\
+                    UdpLite: InDatagrams RcvbufErrors\nUdpLite: 5 5\n";
+        let snmp6 = "Ip6InReceives 5\nUdp6InDatagrams 9\nUdp6RcvbufErrors \t300\nUdp6SndbufErrors 40\nUdp6MemErrors 0\n\
+                     UdpLite6RcvbufErrors 7\n";
+        assert_eq!(udp_losses(snmp, snmp6), UdpLosses { receive: 321, send: 44 });
+        assert_eq!(udp_losses("", "Udp6"), UdpLosses::default());
+    }
+
+    #[test]
+    fn linux_counts_what_a_socket_has_no_room_for() {
+        let before = read();
+        let receiver = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4096).unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        (0..100).for_each(|_| drop(sender.send(&[7; 1000])));
+        let dropped = httperf_sys::dropped_datagrams(&receiver).unwrap();
+        let lost = read().since(&before).udp.receive;
+        // Others on this machine may lose some as well.
+        assert!(dropped > 0 && lost >= dropped.into(), "{lost} lost, {dropped} by this socket");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_proto::quic::Ecn;
-use httperf_stats::{Counters, Instant, Transport};
+use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
@@ -28,7 +28,7 @@ use self::stamps::Stamps;
 use crate::network::{Arrived, DISCARD_MAX};
 use crate::{Network, Ready, Received, SentStamp, StopRequest};
 
-pub use self::sockets::{SocketError, rehearse, try_sources};
+pub use self::sockets::{DATAGRAM_BUFFER, SocketError, rehearse, try_sources};
 
 /// The maximum number of events taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
@@ -403,6 +403,14 @@ impl Network for OsNetwork {
             rtt_variance: info.rtt_variance,
             retransmits: info.retransmits,
         })
+    }
+
+    fn dropped_datagrams(&mut self, socket: &OwnedFd) -> u64 {
+        httperf_sys::dropped_datagrams(socket).map_or(0, u64::from)
+    }
+
+    fn buffers(&mut self, socket: &OwnedFd) -> Option<SocketBuffers> {
+        sockets::buffers(socket, &self.options).ok()
     }
 
     fn clock_steps(&self) -> u64 {

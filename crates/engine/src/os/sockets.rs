@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use httperf_plan::{Endpoint, Plan, ReplyClock, Sockets, SourceAddresses, Target};
+use httperf_plan::{Endpoint, HttpVersion, Plan, ReplyClock, Sockets, SourceAddresses, Target};
+use httperf_stats::{BufferSize, SocketBuffers};
 use nix::sys::socket::sockopt::{IpBindAddressNoPort, TcpFastOpenConnect};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
@@ -64,7 +65,12 @@ pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
         let is_such =
             |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Tcp(address) if ip_version(address));
         let Some(endpoint) = endpoints().find(is_such) else { continue };
-        if let Ok(socket) = unconnected(endpoint) {
+        if let (HttpVersion::Http3, Endpoint::Tcp(server)) = (plan.request.version, endpoint) {
+            if let Ok(socket) = unconnected_datagrams(server) {
+                set_datagram_options(&socket, server, &plan.sockets)
+                    .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
+            }
+        } else if let Ok(socket) = unconnected(endpoint) {
             set_options(&socket, endpoint, &plan.sockets)
                 .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
             if plan.recording.clock == ReplyClock::Kernel {
@@ -88,22 +94,55 @@ pub(super) fn open(endpoint: &Endpoint, options: &Sockets) -> io::Result<OwnedFd
 ///
 /// ECN: what is sent bears ECT(0) (RFC 9000, section 13.4.1).
 pub(super) fn open_datagrams(server: &SocketAddr, options: &Sockets) -> io::Result<OwnedFd> {
+    let socket = unconnected_datagrams(server)?;
+    set_datagram_options(&socket, server, options).map_err(|(_, errno)| errno)?;
+    Ok(socket)
+}
+
+fn unconnected_datagrams(server: &SocketAddr) -> io::Result<OwnedFd> {
     let family = if server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
     httperf_sys::prepare_datagrams(&socket, server.is_ipv4())?;
-    sockopt::set_socket_send_buffer_size(&socket, options.send_buffer.unwrap_or(DATAGRAM_BUFFER))?;
-    sockopt::set_socket_recv_buffer_size(&socket, options.recv_buffer.unwrap_or(DATAGRAM_BUFFER))?;
-    let class = options.traffic_class & !ECN_MASK | ECT0;
-    match server {
-        SocketAddr::V4(_) => sockopt::set_ip_tos(&socket, class)?,
-        SocketAddr::V6(_) => sockopt::set_ipv6_tclass(&socket, class.into())?,
-    }
     Ok(socket)
 }
 
+/// Sets the options of a socket of datagrams; on failure, returns the name of the first that the system refuses.
+fn set_datagram_options(
+    socket: &OwnedFd,
+    server: &SocketAddr,
+    options: &Sockets,
+) -> Result<(), (&'static str, Errno)> {
+    let of = |option: &'static str| move |errno| (option, errno);
+    let [send, receive] = asked_buffers(options);
+    sockopt::set_socket_send_buffer_size(socket, send).map_err(of("--send-buffer"))?;
+    sockopt::set_socket_recv_buffer_size(socket, receive).map_err(of("--recv-buffer"))?;
+    let class = options.traffic_class & !ECN_MASK | ECT0;
+    match server {
+        SocketAddr::V4(_) => sockopt::set_ip_tos(socket, class),
+        SocketAddr::V6(_) => sockopt::set_ipv6_tclass(socket, class.into()),
+    }
+    .map_err(of("--tos, --dscp"))
+}
+
+/// The sizes that are asked for of the buffers of a socket of datagrams: to send, and to receive.
+fn asked_buffers(options: &Sockets) -> [usize; 2] {
+    [options.send_buffer, options.recv_buffer].map(|given| given.unwrap_or(DATAGRAM_BUFFER))
+}
+
+/// Returns the sizes of the buffers of a socket of datagrams that has the options of the plan.
+pub(super) fn buffers(socket: &OwnedFd, options: &Sockets) -> io::Result<SocketBuffers> {
+    let [send, receive] = asked_buffers(options);
+    // The kernel has doubled what it grants (socket(7)).
+    let size = |asked: usize, doubled: usize| BufferSize { asked: asked as u64, granted: doubled as u64 / 2 };
+    Ok(SocketBuffers {
+        receive: size(receive, sockopt::socket_recv_buffer_size(socket)?),
+        send: size(send, sockopt::socket_send_buffer_size(socket)?),
+    })
+}
+
 /// The size of buffers that is asked for; the system gives as much of it as `net.core.rmem_max` and `wmem_max` allow.
-const DATAGRAM_BUFFER: usize = 2 << 20;
+pub const DATAGRAM_BUFFER: usize = 2 << 20;
 
 /// The bits of a traffic class that mark congestion, and ECT(0) (RFC 3168, section 5).
 const ECN_MASK: u8 = 3;
@@ -226,6 +265,18 @@ mod tests {
             hog: false,
             sources: SourceAddresses::default(),
         };
+        for address in ["127.0.0.1:1", "[::1]:1"] {
+            let socket = open_datagrams(&address.parse().unwrap(), &options).unwrap();
+            let buffers = buffers(&socket, &options).unwrap();
+            assert_eq!(buffers.send, BufferSize { asked: 10_000, granted: 10_000 });
+            assert_eq!(buffers.receive.asked, DATAGRAM_BUFFER as u64);
+            assert!((1..=buffers.receive.asked).contains(&buffers.receive.granted), "{buffers:?}");
+            let class = match address {
+                "[::1]:1" => sockopt::ipv6_tclass(&socket),
+                _ => sockopt::ip_tos(&socket).map(u32::from),
+            };
+            assert_eq!(class, Ok(0xb8 | u32::from(ECT0)), "{address}");
+        }
         let default = unconnected(&Endpoint::Tcp(([127, 0, 0, 1], 1).into())).unwrap();
         for address in ["127.0.0.1:1", "[::1]:1"] {
             let socket = open(&Endpoint::Tcp(address.parse().unwrap()), &options).unwrap();

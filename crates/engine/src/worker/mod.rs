@@ -357,6 +357,7 @@ impl<'a, N: Network> Worker<'a, N> {
         dispatch.close_idle(&mut cx);
         self.connections.record_counts(now, &mut self.run);
         self.run.recorder.clock_stepped(self.connections.network().clock_steps());
+        self.run.recorder.qlogs_cut(self.connections.complete_qlogs());
         self.run.recorder.end_last_interval(now);
         self.run.report_intervals(now);
         let calls_not_logged = self.run.calls_not_logged();

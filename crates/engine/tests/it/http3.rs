@@ -74,7 +74,7 @@ fn http3(summary: &Summary) -> &Http2Summary {
 }
 
 fn quic(summary: &Summary) -> QuicSummary {
-    http3(summary).quic.expect("HTTP/3 goes over QUIC")
+    http3(summary).quic.clone().expect("HTTP/3 goes over QUIC")
 }
 
 fn tls(summary: &Summary) -> &TlsSummary {
@@ -857,7 +857,7 @@ fn check_random_run(seed: u64, options: &Options) {
     assert!(heard.requests() <= requests, "the peer heard {} of {requests}", heard.requests());
     let figures = http3(summary);
     assert!(figures.streams >= summary.replies && figures.unprocessed <= figures.streams, "{figures:?}");
-    let quic = figures.quic.expect("HTTP/3 goes over QUIC");
+    let quic = figures.quic.clone().expect("HTTP/3 goes over QUIC");
     assert!(quic.packets_lost <= quic.packets_sent && quic.datagrams_sent >= run.to_peer.sent, "{quic:?}");
     match &plan.workload {
         Workload::Sessions(sessions) => {

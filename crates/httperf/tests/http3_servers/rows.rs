@@ -320,5 +320,5 @@ fn http3(ran: &Ran) -> &Http2Summary {
 }
 
 fn quic(ran: &Ran) -> QuicSummary {
-    http3(ran).quic.unwrap()
+    http3(ran).quic.clone().unwrap()
 }

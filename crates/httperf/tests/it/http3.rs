@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,11 +13,12 @@ use std::time::{Duration, Instant};
 use httperf_stats::{Http2Summary, QuicSummary, TlsSummary};
 use httperf_testkit::tcp::free_port;
 use rustix::process::Signal;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::certificates::Certificates;
 use crate::support::group::Group;
-use crate::support::program::{Exit, under_test};
+use crate::support::program::{Exit, Invocation, stderr, under_test};
 use crate::support::ran::{Ran, finish, run};
 use crate::support::running::{find, peer};
 
@@ -95,7 +97,7 @@ fn http3(ran: &Ran) -> &Http2Summary {
 }
 
 fn quic(ran: &Ran) -> QuicSummary {
-    http3(ran).quic.unwrap()
+    http3(ran).quic.clone().unwrap()
 }
 
 /// So many calls were answered, on so many connections, and nothing failed.
@@ -253,10 +255,202 @@ fn what_cannot_be_is_said_in_one_sentence() {
             "--http-version 2 --quic-window 1m",
             "--quic-window: needs --http-version=3 or auto, which go over QUIC",
         ),
+        ("--http-version 2 --qlog logs", "--qlog: needs --http-version=3 or auto, which go over QUIC"),
+        ("--quic-version 1", "--quic-version: needs --http-version=3 or auto, which go over QUIC"),
+        (
+            "--http-version 3 --ssl --quic-version 2",
+            "--quic-version: expected 1 (RFC 9000), the only one spoken, got `2`",
+        ),
+        ("--http-version 3 --ssl --qlog=", "--qlog: expected the path of a folder, got ``"),
+        (
+            "--http-version 3 --ssl --clock kernel",
+            "--clock: expected no --http-version=3 beside it, which goes over UDP",
+        ),
+        (
+            "--http-version 3 --ssl --kernel-sends 1",
+            "--kernel-sends: expected no --http-version=3 beside it, which goes over UDP",
+        ),
+        (
+            "--http-version 3 --ssl --tcp-nodelay no",
+            "--tcp-nodelay: expected no --http-version=3 beside it, which goes over UDP",
+        ),
     ] {
         let said = refuse(arguments);
         assert!(said.lines().next().unwrap_or_default().ends_with(message), "{arguments}: {said}");
     }
+    let nowhere = finish(1, "--http-version 3 --ssl --qlog file/logs", &[("file", b"")]);
+    assert_eq!(nowhere.exit, Exit::Code(1), "{nowhere}");
+    assert!(nowhere.stderr.contains("--qlog: cannot write in file/logs: "), "{nowhere}");
     let nobody = finish(free_port(), "--http-version 3 --ssl", &[]);
     assert!(nobody.stderr.contains("the first TLS handshake failed: connection refused"), "{nobody}");
+}
+
+#[test]
+fn paths_marks_and_buffers_are_told() {
+    let server = Server::own("");
+    let ran = server.run("--num-conns 4 --rate 100 --num-calls 3 --uri /small.txt");
+    check_answered(&ran, 4, 12);
+    let figures = quic(&ran);
+    assert_eq!((figures.rtt.moments.count(), figures.congestion_window.count()), (4, 4), "{ran}");
+    assert!(figures.rtt.moments.min() > 0.0 && figures.congestion_window.median() > Some(10_000), "{ran}");
+    // Both ends of quinn mark what they send, and confirm the other's marks.
+    assert!(figures.ecn.ect0 > 0 && figures.ecn.ect0 <= figures.datagrams_received, "{ran}");
+    assert_eq!((figures.ecn.ce, figures.ecn_unconfirmed, figures.black_holes), (0, 0, 0), "{ran}");
+    let buffers = figures.buffers.unwrap();
+    assert_eq!((buffers.receive.asked, buffers.send.asked), (2 << 20, 2 << 20));
+    assert!(buffers.receive.granted > 0 && buffers.receive.granted <= 2 << 20, "{buffers:?}");
+    let window = figures.congestion_window.median().unwrap();
+    assert!(ran.line("window").starts_with(&format!("{window} B median, up to ")), "{ran}");
+    let ect0 = figures.ecn.ect0;
+    assert_eq!(ran.line("ECN"), format!("received ECT(0) {ect0}, ECT(1) 0, CE 0; ours confirmed on 4 of 4"));
+    let granted = buffers.receive.granted;
+    assert!(ran.line("buffers").starts_with(&format!("receive {granted} of 2097152 B, send ")), "{ran}");
+    // Each slow call tells of its connection.
+    assert!(!ran.summary.slowest.is_empty(), "{ran}");
+    for call in &ran.summary.slowest {
+        let quic = call.quic.unwrap();
+        assert!(quic.rtt > Duration::ZERO && quic.packets_lost <= figures.packets_lost, "{quic:?}");
+        assert_eq!(call.transport, None);
+    }
+}
+
+#[test]
+fn what_this_machine_loses_is_a_reason_of_the_verdict() {
+    let server = Server::own("");
+    let load = "--concurrency 2 --streams 8 --num-calls 40 --uri /large.bin --recv-buffer 4096";
+    let ran = server.run(&format!("{load} --send-buffer 65536"));
+    check_answered(&ran, 2, 80);
+    let figures = quic(&ran);
+    assert_eq!(figures.buffers.unwrap().send.granted, 65_536, "{ran}");
+    assert!(figures.socket_drops > 0 && ran.summary.usage.udp.receive >= figures.socket_drops, "{ran}");
+    let verdict = ran.finished.stdout.lines().find(|line| line.contains("datagrams lost")).unwrap();
+    let lost =
+        ran.summary.usage.udp.receive + ran.summary.usage.udp.send.saturating_sub(figures.sends_blocked);
+    assert!(
+        verdict.starts_with("  suspect  datagrams lost ")
+            && verdict.contains(&format!(
+                " {lost} datagrams or more were lost in this machine's own buffers, not "
+            ))
+            && verdict.contains(&format!("({} of them for the generator)", figures.socket_drops))
+            && verdict.contains("net.core.rmem_max and --recv-buffer"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_server_that_speaks_another_version_fails_the_handshake() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let answering = thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        // Each connection has one first datagram, and perhaps repetitions of it.
+        while let Ok((count, client)) = socket.recv_from(&mut buffer) {
+            let datagram = &buffer[..count];
+            if datagram == b"end" {
+                break;
+            }
+            let (destination, rest) = datagram[6..].split_at(datagram[5].into());
+            let source = &rest[1..=usize::from(rest[0])];
+            let mut answer = vec![0x80, 0, 0, 0, 0];
+            for id in [source, destination] {
+                answer.push(id.len() as u8);
+                answer.extend_from_slice(id);
+            }
+            // Version 2 (RFC 9369), and one that is reserved.
+            answer.extend_from_slice(&[0x6b, 0x33, 0x43, 0xcf, 0x0a, 0x0a, 0x0a, 0x0a]);
+            socket.send_to(&answer, client).unwrap();
+        }
+    });
+    let finished = finish(port, "--http-version 3 --ssl --server 127.0.0.1 --num-conns 3", &[]);
+    UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"end", ("127.0.0.1", port)).unwrap();
+    answering.join().unwrap();
+    assert_ne!(finished.exit, Exit::Code(0), "{finished}");
+    assert!(finished.stderr.contains("the server speaks no version of QUIC that we do"), "{finished}");
+    assert!(finished.stdout.contains("the server speaks no version of QUIC that we do"), "{finished}");
+}
+
+/// The records of a file in JSON-SEQ.
+fn records(path: &Path) -> Vec<Value> {
+    let text = fs::read(path).unwrap();
+    let records = text.split(|&byte| byte == 0x1e);
+    records
+        .filter(|record| !record.is_empty())
+        .map(|record| serde_json::from_slice(record).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_first_connections_have_logs_of_their_events() {
+    let server = Server::own("");
+    let folder = server.path("new/logs");
+    let ran = server
+        .run(&format!("--num-conns 103 --rate 400 --uri /small.txt --threads 2 --qlog {}", folder.display()));
+    check_answered(&ran, 103, 103);
+    assert_eq!(quic(&ran).qlogs_cut, 0, "{ran}");
+    let names: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 100, "{names:?}");
+    assert!((0..100).all(|number| names.contains(&format!("connection-{number}.sqlog"))), "{names:?}");
+    for name in &names {
+        let records = records(&folder.join(name));
+        assert_eq!(records[0]["qlog_format"], "JSON-SEQ", "{name}");
+        let number = name.trim_start_matches("connection-").trim_end_matches(".sqlog");
+        assert_eq!(records[0]["title"], format!("httperf, connection {number}"));
+        let described = records[0]["description"].as_str().unwrap();
+        assert!(described.starts_with("began ") && described.ends_with(" s into the run"), "{described}");
+        let count = |event: &str| {
+            records[1..].iter().filter(|record| record["name"].as_str().unwrap().ends_with(event)).count()
+        };
+        for event in ["packet_sent", "packet_received", "metrics_updated"] {
+            assert!(count(event) > 0, "{name}: {event}");
+        }
+        // Times count from the beginning of the connection, which took less than the whole run.
+        let times: Vec<f64> = records[1..].iter().map(|record| record["time"].as_f64().unwrap()).collect();
+        assert!(times.is_sorted() && times[0] < 1000.0, "{name}: {times:?}");
+        assert!(times[times.len() - 1] <= ran.summary.duration.as_secs_f64() * 1e3 + 1000.0, "{name}");
+    }
+}
+
+/// Runs a command of the program, and returns its document.
+fn document(arguments: &str) -> (Exit, Value) {
+    let mut invocation = Invocation::new(&under_test(), crate::support::words(arguments));
+    invocation.limit = Duration::from_secs(60);
+    let outcome = invocation.run().unwrap();
+    let document = serde_json::from_slice(&outcome.stdout);
+    (outcome.exit, document.unwrap_or_else(|error| panic!("{error}: {}", stderr(&outcome))))
+}
+
+#[test]
+fn other_commands_speak_http3() {
+    let server = Server::own("");
+    let url = format!("https://127.0.0.1:{}/small.txt", server.port);
+    let small = "--rounds 2 --handshakes 10 --rate-handshakes 10 --resume --format json";
+    let (exit, lab) =
+        document(&format!("tls-lab {url} --http-version 3 --groups X25519,X25519MLKEM768,P-256 {small}"));
+    assert_eq!(exit, Exit::Code(0), "{lab:#}");
+    assert_eq!(lab["server"], format!("https://127.0.0.1:{} over QUIC", server.port));
+    let variants = lab["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 6, "full and resumed ones of three groups: {lab:#}");
+    for variant in variants {
+        let figures = &variant["figures"];
+        assert_eq!((&variant["outcome"], &figures["failed"]), (&"measured".into(), &0.into()), "{variant:#}");
+        assert!(figures["completed"].as_u64() >= Some(40), "{variant:#}");
+        assert_eq!((&figures["group"], &figures["tls_version"]), (&variant["name"], &"TLSv1.3".into()));
+    }
+
+    let trial = "--concurrency 2 --trial 0.3 --warmup 0.1 --rounds 3 --format json";
+    let (_, ab) = document(&format!("ab {url} {trial} --a '--http-version 2' --b '--http-version 3'"));
+    assert_eq!(ab["method"]["paired"]["rounds_made"], 3, "{ab:#}");
+
+    let load = "--http-version 3 --duration 0.5 --warmup 0 --format json";
+    let (exit, sweep) = document(&format!("sweep {url} --rates 20,40 --pause 0 {load}"));
+    assert_eq!((exit, sweep["runs"].as_array().map(Vec::len)), (Exit::Code(0), Some(2)), "{sweep:#}");
+
+    let search = "--start 20 --max-rate 40 --trial-min 0.5 --trial-max 1 --slo p50<5s --format json";
+    let (exit, capacity) = document(&format!("capacity {url} --http-version 3 {search}"));
+    assert_eq!(exit, Exit::Code(0), "{capacity:#}");
+    assert!(capacity["trials"].as_array().is_some_and(|trials| !trials.is_empty()), "{capacity:#}");
 }

@@ -146,7 +146,7 @@ fn server() -> Bench {
 }
 
 fn quic(ran: &Ran) -> QuicSummary {
-    ran.summary.http2.as_ref().and_then(|http3| http3.quic).expect("HTTP/3 was asked for")
+    ran.summary.http2.as_ref().and_then(|http3| http3.quic.clone()).expect("HTTP/3 was asked for")
 }
 
 /// Datagrams that this machine has dropped, as a receive buffer was full.

@@ -34,6 +34,10 @@ pub struct Connection {
     server: SocketAddr,
     /// There may be datagrams to send.
     is_due: bool,
+    /// Marks on datagrams that arrived.
+    marks: Marks,
+    /// The last datagrams bore a mark: the library goes on marking as long as the peer confirms it.
+    is_marking: bool,
     is_established: bool,
     early: EarlyData,
     /// The server asked for a proof of our address.
@@ -151,6 +155,27 @@ pub enum Ecn {
     Ce,
 }
 
+/// Numbers of datagrams by their mark of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// ECT(0).
+    pub ect0: u64,
+    /// ECT(1).
+    pub ect1: u64,
+    /// Congestion experienced.
+    pub ce: u64,
+}
+
+impl Marks {
+    fn add(&mut self, mark: Ecn, count: u64) {
+        *match mark {
+            Ecn::Ect0 => &mut self.ect0,
+            Ecn::Ect1 => &mut self.ect1,
+            Ecn::Ce => &mut self.ce,
+        } += count;
+    }
+}
+
 /// Datagrams in one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {
@@ -179,6 +204,16 @@ pub struct Figures {
     pub bytes_lost: u64,
     /// Times at which the congestion window was reduced.
     pub congestion_events: u64,
+    /// Probes of the path's MTU sent, among the packets.
+    pub mtu_probes_sent: u64,
+    /// Probes of them that were lost.
+    pub mtu_probes_lost: u64,
+    /// Times at which the path turned out to carry less than it had.
+    pub black_holes: u64,
+    /// Datagrams that arrived, by their mark of congestion; those without one are not among them.
+    pub marks: Marks,
+    /// The peer confirms marks on what we send, as far as it has acknowledged any (RFC 9000, section 13.4.2).
+    pub confirms_marks: bool,
     /// The smoothed round-trip time.
     pub rtt: Duration,
     /// The least round-trip time, once one was measured.
@@ -202,6 +237,14 @@ impl Figures {
             packets_lost: self.packets_lost - before.packets_lost,
             bytes_lost: self.bytes_lost - before.bytes_lost,
             congestion_events: self.congestion_events - before.congestion_events,
+            mtu_probes_sent: self.mtu_probes_sent - before.mtu_probes_sent,
+            mtu_probes_lost: self.mtu_probes_lost - before.mtu_probes_lost,
+            black_holes: self.black_holes - before.black_holes,
+            marks: Marks {
+                ect0: self.marks.ect0 - before.marks.ect0,
+                ect1: self.marks.ect1 - before.marks.ect1,
+                ce: self.marks.ce - before.marks.ce,
+            },
             ..*self
         }
     }
@@ -240,6 +283,8 @@ impl Connection {
             epoch,
             server,
             is_due: true,
+            marks: Marks::default(),
+            is_marking: true,
             is_established: false,
             early,
             is_retried: false,
@@ -284,6 +329,9 @@ impl Connection {
         segment: usize,
         ecn: Option<Ecn>,
     ) -> Vec<Ticket> {
+        if let Some(mark) = ecn {
+            self.marks.add(mark, bytes.len().div_ceil(segment.max(1)) as u64);
+        }
         let ecn = ecn.map(|ecn| match ecn {
             Ecn::Ect0 => EcnCodepoint::Ect0,
             Ecn::Ect1 => EcnCodepoint::Ect1,
@@ -337,6 +385,7 @@ impl Connection {
             EcnCodepoint::Ect1 => Ecn::Ect1,
             EcnCodepoint::Ce => Ecn::Ce,
         });
+        self.is_marking = ecn.is_some();
         Some(Datagrams { segment: transmit.segment_size.unwrap_or(transmit.size), ecn })
     }
 
@@ -489,11 +538,28 @@ impl Connection {
             packets_lost: stats.path.lost_packets,
             bytes_lost: stats.path.lost_bytes,
             congestion_events: stats.path.congestion_events,
+            mtu_probes_sent: stats.path.sent_plpmtud_probes,
+            mtu_probes_lost: stats.path.lost_plpmtud_probes,
+            black_holes: stats.path.black_holes_detected,
+            marks: self.marks,
+            confirms_marks: self.is_marking,
             rtt: stats.path.rtt,
             rtt_min: self.is_established.then_some(stats.path.min_rtt),
             congestion_window: stats.path.cwnd,
             mtu: stats.path.current_mtu,
         }
+    }
+
+    /// Returns how many packets have been declared lost so far, probes of the path's MTU aside.
+    #[must_use]
+    pub fn packets_lost(&self) -> u64 {
+        self.quic.stats().path.lost_packets
+    }
+
+    /// Returns the smoothed round-trip time so far.
+    #[must_use]
+    pub fn rtt(&self) -> Duration {
+        self.quic.rtt()
     }
 
     /// Returns whether the server asked for a proof of our address before it went on (RFC 9000, section 8.1.2).

@@ -18,6 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, KeyLog};
 
 use super::Connection;
+use super::log::Log;
 use super::session::{Sessions, VERSION};
 use super::tickets::{Desk, Ticket};
 use super::trust::{Trust, signature_algorithms};
@@ -75,6 +76,7 @@ const SEND_WINDOW: u64 = 1 << 30;
 /// The settings that all QUIC connections of a worker share, ready for use.
 #[derive(Clone)]
 pub struct Context {
+    options: Options,
     endpoint: Arc<EndpointConfig>,
     transport: Arc<TransportConfig>,
     sessions: Arc<Sessions>,
@@ -97,6 +99,7 @@ impl Context {
         let desk = Arc::new(Desk::default());
         let sessions = sessions(tls, &desk)?;
         Ok(Self {
+            options: *options,
             endpoint: Arc::new(endpoint(options)),
             transport: Arc::new(transport(options)),
             sessions: Arc::new(sessions),
@@ -118,9 +121,39 @@ impl Context {
         seed: [u8; 32],
         ticket: Option<Ticket>,
     ) -> Result<Connection, tls::Failure> {
+        self.begin(now, server, name, seed, ticket, Arc::clone(&self.transport))
+    }
+
+    /// As [`connect`](Self::connect), for a connection whose events are logged.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_logged(
+        &self,
+        now: Duration,
+        server: SocketAddr,
+        name: Option<&str>,
+        seed: [u8; 32],
+        ticket: Option<Ticket>,
+        log: Log,
+    ) -> Result<Connection, tls::Failure> {
+        let mut transport = transport(&self.options);
+        transport.qlog_stream(log.begin(self.epoch + now));
+        self.begin(now, server, name, seed, ticket, Arc::new(transport))
+    }
+
+    fn begin(
+        &self,
+        now: Duration,
+        server: SocketAddr,
+        name: Option<&str>,
+        seed: [u8; 32],
+        ticket: Option<Ticket>,
+        transport: Arc<TransportConfig>,
+    ) -> Result<Connection, tls::Failure> {
         let address = server.ip().to_string();
         let mut config = quinn_proto::ClientConfig::new(Arc::clone(&self.sessions) as _);
-        config.transport_config(Arc::clone(&self.transport)).version(VERSION);
+        config.transport_config(transport).version(VERSION);
         self.desk.offer(ticket);
         // Whoever sends datagrams forbids their fragmentation, so that what is too large for a path is lost.
         let finds_mtu = true;
@@ -185,6 +218,7 @@ fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, Config
         kx_groups: groups(options.groups.as_deref().unwrap_or(DEFAULT_GROUPS))?,
         ..aws_lc_rs::default_provider()
     };
+    warm_up(&provider)?;
     let algorithms = options.signature_algorithms.as_deref().map(signature_algorithms).transpose()?;
     let trust = Trust::new(options.trust.as_deref(), algorithms, Arc::clone(desk))?;
     let builder = ClientConfig::builder_with_provider(Arc::new(provider.clone()))
@@ -212,6 +246,15 @@ fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, Config
         initial: initial.expect("it is a suite of TLS 1.3 with keys for QUIC"),
         desk: Arc::clone(desk),
     })
+}
+
+/// Has the library do now what it puts off until it is first needed, such as the seeding of its source of randomness, which
+/// takes tens of milliseconds: it would be part of the first handshake's time.
+fn warm_up(provider: &CryptoProvider) -> Result<(), ConfigError> {
+    for group in &provider.kx_groups {
+        group.start().map_err(|error| library(&error))?;
+    }
+    Ok(())
 }
 
 fn library(error: &rustls::Error) -> ConfigError {

@@ -16,6 +16,7 @@
 
 mod connection;
 mod context;
+mod log;
 mod session;
 mod tickets;
 mod trust;
@@ -23,6 +24,9 @@ mod trust;
 #[cfg(test)]
 mod tests;
 
-pub use self::connection::{Chunk, Connection, Datagrams, Ecn, Event, Figures, Loss, StreamId, Written};
+pub use self::connection::{
+    Chunk, Connection, Datagrams, Ecn, Event, Figures, Loss, Marks, StreamId, Written,
+};
 pub use self::context::{ABSENT_GROUPS, Congestion, Context, Options};
+pub use self::log::Log;
 pub use self::tickets::Ticket;

@@ -23,6 +23,7 @@ pub(super) struct SlowestCalls {
     /// True if any call has data for the column; likewise the following fields.
     pub(super) has_receive_lag: bool,
     pub(super) has_transport: bool,
+    pub(super) has_quic: bool,
     pub(super) has_server_timing: bool,
 }
 
@@ -38,6 +39,7 @@ pub(super) struct Row {
     pub(super) unread: String,
     pub(super) connection: String,
     pub(super) retransmits: String,
+    pub(super) packets_lost: String,
     pub(super) rtt: String,
     pub(super) status: String,
     pub(super) uri: String,
@@ -62,6 +64,7 @@ impl SlowestCalls {
             left_out: calls.len() - shown.len(),
             has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
             has_transport: shown.iter().any(|call| call.transport.is_some()),
+            has_quic: shown.iter().any(|call| call.quic.is_some()),
             has_server_timing: shown.iter().any(|call| call.server_timing.is_some()),
         })
     }
@@ -99,7 +102,11 @@ impl Row {
             unread: or_dash(call.receive_lag.map(in_ms)),
             connection: or_dash(call.connection.map(|_| connection(call))),
             retransmits: or_dash(call.transport.map(|transport| count(transport.retransmits.into()))),
-            rtt: or_dash(call.transport.map(|transport| in_ms(transport.rtt))),
+            packets_lost: or_dash(call.quic.map(|quic| count(quic.packets_lost))),
+            rtt: or_dash({
+                let over_tcp = call.transport.map(|transport| transport.rtt);
+                over_tcp.or(call.quic.map(|quic| quic.rtt)).map(in_ms)
+            }),
             status: match (call.status, call.mismatch) {
                 (None, _) => failure.unwrap_or("no reply").to_owned(),
                 (Some(status), None) => status.to_string(),

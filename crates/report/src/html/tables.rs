@@ -8,7 +8,7 @@ use httperf_stats::{
 use crate::all_calls::{AllCalls, Percentile};
 use crate::answer::statuses as by_status;
 use crate::figures::Times;
-use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of};
+use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
 use crate::tls::{describe, occurring_kinds};
@@ -340,7 +340,7 @@ fn mean_size(sizes: &SizeMoments) -> String {
 /// Fate of streams, and compression of header fields.
 pub(super) fn http2(figures: &Http2Summary) -> Protocol {
     let mean = grouped(figures.concurrent_mean().unwrap_or(0.0), 1);
-    let facts = facts([
+    let mut facts = facts([
         ("Spoken", names(&figures.spoken)),
         ("Alt-Svc", figures.alt_svc.as_ref().map_or(String::new(), alt_svc)),
         (
@@ -372,6 +372,8 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
         ),
         ("Settings of the server", figures.server_settings.map_or(String::new(), describe_settings)),
     ]);
+    let rows = figures.quic.as_ref().map(transport_rows).unwrap_or_default();
+    facts.extend(rows.into_iter().map(|(_, name, value)| Fact { name, value }));
     Protocol { title: figures.protocol(), facts, table: compression(figures) }
 }
 

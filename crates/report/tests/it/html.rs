@@ -4,7 +4,7 @@ use httperf_plan::{Authority, Endpoint, Proxy};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::html::{comparison_page, page, sweep_page};
 use httperf_report::result::{Document, merge};
-use httperf_report::{AllCalls, Kept, Times};
+use httperf_report::{AllCalls, Kept, Times, http2};
 use httperf_testkit::sim::{Edit, listed};
 use lol_html::{HtmlRewriter, Settings, element};
 use serde_json::Value;
@@ -52,6 +52,7 @@ fn every_kind() -> Vec<Document> {
         documents::a_busy_moment(),
         documents::sessions_over_tls(),
         documents::over_http2(),
+        documents::over_http3(),
         documents::hostile(),
         documents::without_replies(),
         documents::without_anything(),
@@ -155,6 +156,36 @@ fn http2_has_a_section_and_rows_of_its_own() {
         assert!(text.contains(part), "{part}");
     }
     assert!(!visible(&page(&documents::one_second())).contains("id=\"http2\""));
+}
+
+#[test]
+fn http3_has_the_figures_of_quic_in_text_and_page_alike() {
+    let document = documents::over_http3();
+    let (text, page) = (http2(&document.summary).to_string(), visible(&page(&document)));
+    let row = |name: &str| {
+        let found = text.lines().find_map(|line| line.strip_prefix(&format!("{name:<15} ")));
+        found.unwrap_or_else(|| panic!("{name}: {text}")).to_owned()
+    };
+    for (name, title) in [
+        ("packets", "Packets"),
+        ("datagrams", "Datagrams"),
+        ("round trip", "Round trip of connections"),
+        ("window", "Congestion window of connections"),
+        ("MTU probes", "Probes of the MTU"),
+        ("ECN", "ECN"),
+        ("buffers", "Buffers of sockets"),
+        ("full buffers", "Full buffers"),
+    ] {
+        let shown = format!("<dt>{title}</dt><dd>{}</dd>", row(name));
+        assert!(page.contains(&shown), "{shown}: {page}");
+    }
+    assert_eq!(row("ECN"), "received ECT(0) 2000, ECT(1) 1, CE 17; ours confirmed on 2 of 3");
+    let lost = "19 datagrams or more were lost in this machine";
+    assert!(page.contains(lost) && document.text(true).contains(lost), "{page}");
+    // On stderr, where text has its warnings.
+    assert!(page.contains("--qlog: 2 files are incomplete"), "{page}");
+    assert!(page.contains("<th scope=\"col\">packets lost</th>") && !page.contains(">retransmits</th>"));
+    assert!(document.text(true).contains(", packets lost: 2"));
 }
 
 /// Texts of the cells in the body of a table, row by row.

@@ -12,6 +12,8 @@ use httperf_stats::{
 use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
 
+use crate::documents;
+
 fn at(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
 }
@@ -397,6 +399,19 @@ fn offers_of_http3_are_told_with_what_became_of_them() {
         AltSvcSummary { other_host: Some("cdn.example:443".to_owned()), ..AltSvcSummary::default() },
         "cdn.example:443 is another host and not followed",
     );
+}
+
+#[test]
+fn the_http3_section_with_all_that_it_can_show() {
+    let document = documents::over_http3();
+    let text = http2(&document.summary).to_string();
+    // What is said of QUIC itself fits a terminal.
+    let rows = ["round trip", "window", "MTU probes", "ECN", "buffers", "full buffers"];
+    for row in rows {
+        let width = text.lines().find(|line| line.starts_with(row)).map(|line| line.chars().count());
+        assert!(width.is_some_and(|width| width <= 80), "{row}: {width:?}: {text}");
+    }
+    insta::assert_snapshot!(text);
 }
 
 #[test]

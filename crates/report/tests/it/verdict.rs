@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Connections, Plan, ReplyClock, Workload};
 use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
-use httperf_stats::{CpuTime, Failure, Pauses, Stall, Summary, ThreadUsage, Timing, Usage, Window};
+use httperf_stats::{
+    CpuTime, Failure, Http2Summary, Pauses, QuicSummary, Stall, Summary, ThreadUsage, Timing, UdpLosses,
+    Usage, Window,
+};
 use httperf_testkit::sim::{Edit, connections, nonzero};
 
 fn ms(milliseconds: f64) -> Duration {
@@ -44,7 +47,7 @@ fn sound() -> Summary {
 fn usage(ran: f64, waited: f64) -> Usage {
     let cpu = CpuTime { user: Duration::from_secs_f64(10.0 * ran), system: Duration::ZERO };
     let worker = ThreadUsage { cpu, kept_waiting: Duration::from_secs_f64(10.0 * waited), preempted: 7 };
-    Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 2 }
+    Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 2, ..Usage::default() }
 }
 
 fn codes(verdict: &Verdict) -> Vec<String> {
@@ -89,6 +92,36 @@ fn lag_counts_by_its_share_of_the_latency() {
     check(&["SUSPECT schedule lag"], with(9.0, 13.0));
     check(&["INVALID schedule lag"], with(12.0, 16.0));
     check(&["SUSPECT schedule lag"], with(12.0, 100.0));
+}
+
+#[test]
+fn datagrams_that_this_machine_lost_count_over_quic() {
+    let with = |receive, send, quic: Option<QuicSummary>| {
+        move |summary: &mut Summary| {
+            summary.usage.udp = UdpLosses { receive, send };
+            summary.http2 = Some(Box::new(Http2Summary { quic, ..Http2Summary::default() }));
+        }
+    };
+    let quic = |socket_drops, sends_blocked| {
+        Some(QuicSummary { socket_drops, sends_blocked, ..QuicSummary::default() })
+    };
+    check(&[], with(0, 0, quic(0, 0)));
+    check(&["SUSPECT datagrams lost"], with(1, 0, quic(0, 0)));
+    check(&["SUSPECT datagrams lost"], with(0, 4, quic(0, 3)));
+    // A send that had to wait is no loss, and others' losses mean nothing over TCP.
+    check(&[], with(0, 3, quic(0, 3)));
+    check(&[], with(5, 5, None));
+    // A system without counters may know of the sockets.
+    check(&["SUSPECT datagrams lost"], with(0, 0, quic(2, 0)));
+    let mut summary = sound();
+    with(1200, 40, quic(7, 30))(&mut summary);
+    let told = verdict(&scheduled(), &summary);
+    assert!(!told.blames_client());
+    assert_eq!(
+        told.reasons[0].finding.to_string(),
+        "1210 datagrams or more were lost in this machine's own buffers, not on the way: 1200 that arrived (7 of them \
+         for the generator), 10 on their way out; larger buffers help (net.core.rmem_max and --recv-buffer)"
+    );
 }
 
 #[test]

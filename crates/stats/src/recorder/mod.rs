@@ -555,6 +555,13 @@ impl Recorder {
         self.measured.receive.clock_steps = steps;
     }
 
+    /// Sets the number of files of `--qlog` that are incomplete.
+    pub fn qlogs_cut(&mut self, files: u64) {
+        if let Some(quic) = self.measured.http2.as_mut().and_then(|http3| http3.quic.as_mut()) {
+            quic.qlogs_cut = files;
+        }
+    }
+
     /// Records a call that is neither answered nor given up when the run ends.
     pub fn unfinished(&mut self, due: Instant, now: Instant) {
         self.of(due).unfinished.add(now - due);

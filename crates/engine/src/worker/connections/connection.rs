@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Workload};
-use httperf_proto::{Awaited, Engine, Protocol, Sent};
+use httperf_proto::{Awaited, Engine, Protocol, Sent, quic};
 use httperf_stats::{Carrier, Failure, Instant};
 
 use super::progress::Stage;
+use super::protocol::SocketFigures;
 use super::quic::Datagram;
 use super::tls::Secured;
 use super::transport::Transport;
@@ -179,6 +180,7 @@ impl<S> Connection<S> {
                         connection: self.serial,
                         reused: self.calls_sent > 0,
                         connect: self.connect,
+                        packets_lost: if run.keeps_slowest() { self.packets_lost() } else { 0 },
                     };
                     self.calls_sent += 1;
                     run.call_sent(call.into(), at, carrier);
@@ -187,6 +189,11 @@ impl<S> Connection<S> {
             }
         }
         self.record_stalls(run);
+    }
+
+    /// Returns how many packets were declared lost so far; 0 over TCP, where nobody says so.
+    fn packets_lost(&self) -> u64 {
+        self.engine.quic().map_or(0, quic::Connection::packets_lost)
     }
 
     fn handle_request_sent(&mut self, key: CallKey, at: Instant, run: &mut Run<'_>) {
@@ -271,7 +278,7 @@ impl<S> Connection<S> {
     }
 
     /// Records the counts of its protocol so far, in the phase to which `at` belongs.
-    pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
+    pub(super) fn record_counts(&mut self, at: Instant, socket: SocketFigures, run: &mut Run<'_>) {
         if let Some(counts) = self.engine.take_counts() {
             run.recorder.http2(at, |http2| protocol::add(http2, &counts));
         }
@@ -280,7 +287,7 @@ impl<S> Connection<S> {
         }
         if let (Some(quic), Some(datagram)) = (self.engine.quic(), self.transport.datagram_mut()) {
             let figures = datagram.take_figures(quic);
-            run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures));
+            run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures, socket));
         }
     }
 

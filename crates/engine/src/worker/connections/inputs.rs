@@ -9,6 +9,7 @@ use slotmap::KeyData;
 
 use super::connection::Connection;
 use super::progress::Stage;
+use super::quic;
 use super::transport::{Read, ReadKind};
 use super::tunnel::Progress;
 use super::{Connections, Cx, Event, EventKind, Handler, Sinks, at_instant, poll_key};
@@ -391,8 +392,8 @@ impl<N: Network> Connections<N> {
                 let mismatch = to.handler.judge(call, received_at, &mut wall_clock, to.run);
                 let answer = Answer { size, now, stamp: self.stamp, kernel, mismatch };
                 let status = to.run.reply_done(call, answer, || SlowDetail {
-                    transport: self.network.transport(connection.transport.socket()),
                     server_timing: text(connection.engine.server_timing()),
+                    ..quic::slow_detail(&mut self.network, connection)
                 });
                 connection.count_reply();
                 connection.record_protocol(to.run);

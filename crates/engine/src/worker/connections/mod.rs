@@ -17,6 +17,7 @@ mod handshake;
 mod inputs;
 mod progress;
 mod protocol;
+mod qlog;
 mod quic;
 mod resumption;
 mod sends;
@@ -347,8 +348,9 @@ impl<N: Network> Connections<N> {
         let now = self.network.now();
         let (transport, engine) = match (&mut self.quic, over_quic) {
             (Some(shared), Some((server, offer))) => {
-                let begun =
-                    shared.connect(target, &run.plan.targets[target], server, serial, tls_session, now);
+                let log = shared.log(serial, now - run.start());
+                let target_of = &run.plan.targets[target];
+                let begun = shared.connect(target, target_of, server, serial, tls_session, log, now);
                 let (connection, offered) = match begun {
                     Ok(begun) => begun,
                     Err(refusal) => {
@@ -556,8 +558,7 @@ impl<N: Network> Connections<N> {
     pub(super) fn keep_transport(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let connection = &self.connections[key];
         for call in connection.engine.pending() {
-            let socket = connection.transport.socket();
-            run.keep_transport(call.into(), now, || self.network.transport(socket));
+            run.keep_transport(call.into(), now, || quic::slow_detail(&mut self.network, connection));
         }
     }
 
@@ -565,9 +566,10 @@ impl<N: Network> Connections<N> {
     pub(super) fn close(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
         let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
         connection.record_stalls(run);
+        let socket = quic::take_socket_figures(&mut self.network, self.quic.as_mut(), &mut connection);
         // Its last datagram is one of those that it sent.
         self.say_goodbye(&mut connection, now);
-        connection.record_counts(now, run);
+        connection.record_counts(now, socket, run);
         if connection.transport.stage() == Stage::Handshaking {
             run.recorder.handshake_given_up(now);
         }
@@ -615,8 +617,16 @@ impl<N: Network> Connections<N> {
     /// Records the counts of all connections so far, in the phase to which `at` belongs.
     pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
         if run.may_have_streams() {
-            self.connections.values_mut().for_each(|connection| connection.record_counts(at, run));
+            for connection in self.connections.values_mut() {
+                let socket = quic::take_socket_figures(&mut self.network, self.quic.as_mut(), connection);
+                connection.record_counts(at, socket, run);
+            }
         }
+    }
+
+    /// Completes the files of `--qlog`. Returns how many lack something.
+    pub(super) fn complete_qlogs(&mut self) -> u64 {
+        self.quic.as_mut().map_or(0, Quic::complete_logs)
     }
 
     fn set_deadline(&mut self, key: ConnectionKey, deadline: Option<Instant>) {

@@ -7,7 +7,7 @@ use httperf_proto::http3;
 use httperf_proto::quic::{self, Figures};
 use httperf_proto::request::{Request, Scheme};
 use httperf_proto::{CallId, Engine, ReplyLimits};
-use httperf_stats::{Compression, Http2Summary, QuicSummary, ServerSettings};
+use httperf_stats::{Compression, EcnMarks, Http2Summary, ServerSettings, SocketBuffers};
 
 /// The options with which engines are made.
 #[derive(Debug)]
@@ -197,21 +197,43 @@ pub(super) fn add_http3(summary: &mut Http2Summary, counts: &http3::Counts) {
     summary.reply_headers += compression(counts.headers_received);
 }
 
-/// Adds figures of the QUIC below a connection of HTTP/3.
-pub(super) fn add_quic(summary: &mut Http2Summary, figures: &Figures) {
+/// Figures of a socket of datagrams, which a connection of QUIC has for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SocketFigures {
+    /// Datagrams that it dropped.
+    pub(super) dropped: u64,
+    /// Attempts to send that it refused.
+    pub(super) sends_blocked: u64,
+    /// Its buffers, if known.
+    pub(super) buffers: Option<SocketBuffers>,
+}
+
+/// Adds figures of the QUIC below a connection of HTTP/3, and of its socket.
+pub(super) fn add_quic(summary: &mut Http2Summary, figures: &Figures, socket: SocketFigures) {
     summary.bytes_sent += figures.bytes_sent;
     summary.bytes_received += figures.bytes_received;
-    *summary.quic.get_or_insert_default() += QuicSummary {
-        datagrams_sent: figures.datagrams_sent,
-        datagrams_received: figures.datagrams_received,
-        packets_sent: figures.packets_sent,
-        packets_lost: figures.packets_lost,
-        bytes_lost: figures.bytes_lost,
-        congestion_events: figures.congestion_events,
-        rtt_min_ns: figures.rtt_min.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
-        mtu_max: figures.mtu,
-        ..QuicSummary::default()
-    };
+    let quic = summary.quic.get_or_insert_default();
+    quic.datagrams_sent += figures.datagrams_sent;
+    quic.datagrams_received += figures.datagrams_received;
+    quic.packets_sent += figures.packets_sent;
+    quic.packets_lost += figures.packets_lost;
+    quic.bytes_lost += figures.bytes_lost;
+    quic.congestion_events += figures.congestion_events;
+    quic.mtu_probes_sent += figures.mtu_probes_sent;
+    quic.mtu_probes_lost += figures.mtu_probes_lost;
+    quic.black_holes += figures.black_holes;
+    quic.mtu_max = quic.mtu_max.max(figures.mtu);
+    quic.ecn += EcnMarks { ect0: figures.marks.ect0, ect1: figures.marks.ect1, ce: figures.marks.ce };
+    if let Some(least) = figures.rtt_min {
+        quic.note_rtt(least);
+        quic.add_path(figures.rtt, figures.congestion_window);
+        quic.ecn_unconfirmed += u64::from(!figures.confirms_marks);
+    }
+    quic.socket_drops += socket.dropped;
+    quic.sends_blocked += socket.sends_blocked;
+    if let Some(buffers) = socket.buffers {
+        quic.note_buffers(buffers);
+    }
 }
 
 fn compression(headers: http2::Compressed) -> Compression {

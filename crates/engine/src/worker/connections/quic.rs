@@ -3,19 +3,22 @@
 use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use httperf_plan::{Plan, Resumption, Target};
-use httperf_proto::quic::{self, Context, Datagrams, Figures, Loss, Ticket};
+use httperf_proto::quic::{self, Context, Datagrams, Figures, Log, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
 use httperf_proto::{Engine, ProtocolError};
 use httperf_stats::{
-    EarlyRequests, Failure, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+    EarlyRequests, Failure, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant, QuicTransport,
+    SlowDetail, SocketBuffers,
 };
 
 use super::connection::Connection;
 use super::handshake::{outcome, shown};
 use super::progress::{Stage, Write};
+use super::protocol::SocketFigures;
+use super::qlog::Qlogs;
 use super::resumption::{KeptSession, ResumptionPool};
 use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
 use crate::worker::run::Run;
@@ -36,6 +39,10 @@ pub(super) struct Quic {
     pools: Vec<ResumptionPool<Ticket>>,
     /// Decides, with the number of a connection, what is random in its packets.
     seed: u64,
+    /// The buffers of the sockets, once they were asked for: all have the same.
+    buffers: Option<SocketBuffers>,
+    /// The files of `--qlog`, if it is given.
+    qlogs: Option<Qlogs>,
 }
 
 impl Quic {
@@ -45,10 +52,24 @@ impl Quic {
             resumption: plan.tls.as_ref().map_or(Resumption::Never, |tls| tls.resumption),
             pools: plan.targets.iter().map(|_| ResumptionPool::new(plan.limits.tls_sessions)).collect(),
             seed: u64::from(plan.client.index) << 32 | u64::from(plan.client.stream),
+            buffers: None,
+            qlogs: plan.quic.qlog.as_deref().map(Qlogs::new),
         }
     }
 
-    /// Begins a connection to a target. `own`: the session that the plan's session has to resume. Returns it, and whether it offers a session to resume.
+    /// Returns the log of a connection, if it is to have one. `at`: the time since the start of the run.
+    pub(super) fn log(&mut self, serial: u64, at: Duration) -> Option<Log> {
+        self.qlogs.as_mut()?.begin(serial, at)
+    }
+
+    /// Completes all logs. Returns how many lack something.
+    pub(super) fn complete_logs(&mut self) -> u64 {
+        self.qlogs.as_mut().map_or(0, Qlogs::complete)
+    }
+
+    /// Begins a connection to a target. `own`: the session that the plan's session has to resume. Returns it, and whether
+    /// it offers a session to resume.
+    #[expect(clippy::too_many_arguments, reason = "each is another part of what a connection begins with")]
     pub(super) fn connect(
         &mut self,
         place: usize,
@@ -56,6 +77,7 @@ impl Quic {
         server: SocketAddr,
         serial: u64,
         own: Option<KeptSession>,
+        log: Option<Log>,
         now: Instant,
     ) -> Result<(quic::Connection, bool), Refusal> {
         let ticket = match self.resumption {
@@ -68,7 +90,11 @@ impl Quic {
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         seed[8..16].copy_from_slice(&serial.to_le_bytes());
         let name = target.tls_name.as_deref();
-        let connection = self.context.connect(at_instant(now), server, name, seed, ticket)?;
+        let (context, now) = (&self.context, at_instant(now));
+        let connection = match log {
+            None => context.connect(now, server, name, seed, ticket)?,
+            Some(log) => context.connect_logged(now, server, name, seed, ticket, log)?,
+        };
         Ok((connection, offers))
     }
 
@@ -98,6 +124,10 @@ pub(super) struct Datagram {
     replays: u64,
     /// Figures that have been taken.
     taken: Figures,
+    /// Datagrams that the socket had dropped when that was last asked.
+    dropped: u64,
+    /// Attempts to send that the socket refused since they were taken last.
+    sends_blocked: u64,
 }
 
 impl Datagram {
@@ -112,6 +142,8 @@ impl Datagram {
             unsent: None,
             replays: 0,
             taken: Figures::default(),
+            dropped: 0,
+            sends_blocked: 0,
         }
     }
 
@@ -120,6 +152,13 @@ impl Datagram {
         let now = quic.figures();
         let before = std::mem::replace(&mut self.taken, now);
         now.since(&before)
+    }
+
+    /// Returns the figures of a socket since they were taken last. `dropped`: the datagrams that it has dropped so far.
+    fn take_socket_figures(&mut self, dropped: u64, buffers: Option<SocketBuffers>) -> SocketFigures {
+        let before = std::mem::replace(&mut self.dropped, dropped);
+        let sends_blocked = std::mem::take(&mut self.sends_blocked);
+        SocketFigures { dropped: dropped.saturating_sub(before), sends_blocked, buffers }
     }
 
     /// A request was sent completely. Returns whether it is one that had been refused as early data.
@@ -158,6 +197,7 @@ impl Datagram {
             Ok(()) => Ok(Write::Sent { count: buffer.len(), at, is_all: true }),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.unsent = Some((std::mem::take(buffer), form));
+                self.sends_blocked += 1;
                 Ok(Write::Blocked)
             }
             // A datagram that is too large for the path is lost, which is how the path's MTU is found.
@@ -166,6 +206,35 @@ impl Datagram {
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Returns the figures of a connection's socket since they were taken last; none of a socket that is no socket of datagrams.
+pub(super) fn take_socket_figures<N: Network>(
+    network: &mut N,
+    shared: Option<&mut Quic>,
+    connection: &mut Connection<N::Socket>,
+) -> SocketFigures {
+    if connection.transport.datagram().is_none() {
+        return SocketFigures::default();
+    }
+    let socket = connection.transport.socket();
+    let dropped = network.dropped_datagrams(socket);
+    let buffers = shared.and_then(|shared| {
+        shared.buffers = shared.buffers.or_else(|| network.buffers(socket));
+        shared.buffers
+    });
+    let datagram = connection.transport.datagram_mut().expect("it was just there");
+    datagram.take_socket_figures(dropped, buffers)
+}
+
+/// Returns the state of a connection's transport, for a call that is slow.
+pub(super) fn slow_detail<N: Network>(network: &mut N, connection: &Connection<N::Socket>) -> SlowDetail {
+    let quic = connection.engine.quic();
+    SlowDetail {
+        transport: if quic.is_none() { network.transport(connection.transport.socket()) } else { None },
+        quic: quic.map(|quic| QuicTransport { rtt: quic.rtt(), packets_lost: quic.packets_lost() }),
+        server_timing: None,
     }
 }
 

@@ -10,7 +10,7 @@ use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
     Carrier, FailedLook, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail,
-    StepCall, StepPlace, Transport,
+    StepCall, StepPlace,
 };
 
 use super::super::{CallKey, SessionKey};
@@ -37,7 +37,7 @@ pub(in crate::worker) struct Call {
     /// The time for which its body waited for the server's windows there.
     stalled: Duration,
     /// The state of the transport of a connection that ended without answering it. Only slow calls have it.
-    transport: Option<Box<Transport>>,
+    transport: Option<Box<SlowDetail>>,
     /// Its request counts as written. A request that the server cannot have processed, and that is written again,
     /// counts once.
     is_written: bool,
@@ -273,7 +273,7 @@ impl Run<'_> {
             self.recorder.reply_given_up(now);
         }
         let sample = call.sample(now);
-        let detail = || SlowDetail { transport: call.transport.as_deref().copied(), server_timing: None };
+        let detail = || call.transport.as_deref().cloned().unwrap_or_default();
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
     }
 
@@ -363,17 +363,22 @@ impl Run<'_> {
         self.calls[key].stalled += time;
     }
 
+    /// Returns whether the slowest calls are kept, with the state of their transports.
+    pub(in crate::worker) fn keeps_slowest(&self) -> bool {
+        self.plan.recording.detail && self.plan.recording.slowest > 0
+    }
+
     /// Keeps the state of the transport for a call whose connection ends without answering it, if the call is slow.
     pub(in crate::worker) fn keep_transport(
         &mut self,
         key: CallKey,
         now: Instant,
-        transport: impl FnOnce() -> Option<Transport>,
+        transport: impl FnOnce() -> SlowDetail,
     ) {
         // A call that was given up is not reported again.
         let Some(call) = self.calls.get_mut(key) else { return };
         if call.is_sent() && self.recorder.is_slow(call.intended, now) {
-            call.transport = transport().map(Box::new);
+            call.transport = Some(Box::new(transport()));
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Arguments about QUIC.
 
-use httperf_plan::{Congestion, MaxDatagram, QuicWindow};
+use std::ffi::OsString;
+
+use httperf_plan::{Congestion, MaxDatagram, QuicWindow, ReplyClock};
 
 use super::{Args, Version};
 use crate::command_line::grammar::ParseStop;
 
 /// Arguments about QUIC.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuicArgs {
     /// `--quic-idle-timeout` in seconds.
     pub idle_timeout: Option<f64>,
@@ -20,6 +22,10 @@ pub struct QuicArgs {
     pub congestion: Option<Congestion>,
     /// `--ignore-alt-svc`.
     pub ignores_alt_svc: bool,
+    /// `--quic-version`, of which there is one.
+    pub version: bool,
+    /// `--qlog`.
+    pub qlog: Option<OsString>,
 }
 
 impl QuicArgs {
@@ -31,6 +37,8 @@ impl QuicArgs {
             ("--quic-stream-window", self.stream_window.is_some()),
             ("--quic-max-datagram", self.max_datagram.is_some()),
             ("--quic-congestion", self.congestion.is_some()),
+            ("--quic-version", self.version),
+            ("--qlog", self.qlog.is_some()),
         ];
         if self.ignores_alt_svc && args.version() != Version::Auto {
             return Err(ParseStop::rejected(
@@ -44,6 +52,9 @@ impl QuicArgs {
                 ("--tcp-fastopen", args.sources.fast_open),
                 ("--close-with-reset", args.close_with_reset),
                 ("--hog", args.hog),
+                ("--tcp-nodelay", !args.sources.no_delay),
+                ("--clock", args.results.clock == ReplyClock::Kernel),
+                ("--kernel-sends", args.results.kernel_sends.is_some()),
             ];
             let first = over_tcp.into_iter().find(|&(_, is_given)| is_given);
             return first.map_or(Ok(()), |(option, _)| {

@@ -88,6 +88,7 @@ pub(super) fn quic(args: &Args) -> Quic {
         max_datagram: given.max_datagram.unwrap_or(usual.max_datagram),
         congestion: given.congestion.unwrap_or(usual.congestion),
         follows_alt_svc: !given.ignores_alt_svc,
+        qlog: given.qlog.clone().map(Into::into),
     }
 }
 

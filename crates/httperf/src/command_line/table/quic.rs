@@ -3,7 +3,7 @@
 use httperf_plan::Congestion;
 
 use super::http2::size;
-use crate::command_line::args::Args;
+use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::seconds;
 
@@ -62,6 +62,32 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 b"bbr" => Congestion::Bbr,
                 _ => return Err(ParseStop::expected("--quic-congestion", "cubic, newreno or bbr", value)),
             });
+            Ok(())
+        }),
+    Opt::with_value("quic-version", "N", "speaks this version of QUIC: 1")
+        .details(&[
+            "Default, and the only one: 1 (RFC 9000). Version 2 (RFC 9369) is not spoken. A server that does not know \
+             version 1 fails the handshake.",
+        ])
+        .apply(|args, value| {
+            if value.bytes() != b"1" {
+                return Err(ParseStop::expected("--quic-version", "1 (RFC 9000), the only one spoken", value));
+            }
+            args.quic.version = true;
+            Ok(())
+        }),
+    Opt::with_value("qlog", "DIR", "writes the events of the first 100 connections to files in this folder")
+        .details(&[
+            "As qlog in JSON-SEQ, for qvis and other tools: packets sent, received and lost, and metrics of loss \
+             recovery. The file of connection 7, counted from 0, is connection-7.sqlog, and its times count from when \
+             that connection began, by the clock of the run. A file ends at 16 MiB. The folder is made if it is missing, \
+             and files of earlier runs are replaced. Connections with a file cost more than the others.",
+        ])
+        .apply(|args, value| {
+            if value.bytes().is_empty() {
+                return Err(ParseStop::expected("--qlog", "the path of a folder", value));
+            }
+            args.quic.qlog = Some(os_string(value.bytes()));
             Ok(())
         }),
 ];

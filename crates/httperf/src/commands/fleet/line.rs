@@ -233,6 +233,7 @@ fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
         ("--calls", &results.calls),
         ("--interval-log", &args.interval_log),
         ("--tls-keylog", &args.tls.key_log),
+        ("--qlog", &args.quic.qlog),
     ];
     let lines = args.metrics.influx_file().map(|name| ("--influx", name.to_owned()));
     options

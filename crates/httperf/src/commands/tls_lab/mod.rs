@@ -11,12 +11,13 @@ use std::time::Duration;
 use anyhow::bail;
 use httperf_engine::Part;
 use httperf_plan::{Plan, Tls, TlsVersion};
+use httperf_proto::quic::ABSENT_GROUPS;
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings};
 use httperf_stats::TlsSummary;
 
 use self::experiment::{Candidate, Event, Experiment};
-use crate::command_line::args::{self, TypedUrl};
+use crate::command_line::args::{self, TypedUrl, Version};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::outputs::{Outputs, TakesOutputs};
 use crate::command_line::planning;
@@ -208,14 +209,32 @@ impl TlsLabArgs {
         if self.groups.is_empty() && self.ciphers.is_empty() {
             return Err(ParseStop::rejected("--groups: expected --ciphers beside an empty list"));
         }
+        if self.is_over_quic() {
+            if !self.ciphers.is_empty() {
+                return Err(ParseStop::rejected(
+                    "--ciphers: expected no --http-version=3 beside it, which has no cipher suites of TLS 1.2 or older",
+                ));
+            }
+            if let Some(group) = self.groups.iter().find(|group| ABSENT_GROUPS.contains(group)) {
+                return Err(ParseStop::rejected(format!(
+                    "--groups: expected groups that QUIC's library has, got {group}, which is there over TCP alone"
+                )));
+            }
+        }
         Ok(())
+    }
+
+    fn is_over_quic(&self) -> bool {
+        self.base.version() == Version::HTTP_3
     }
 
     /// The server as reports show it.
     fn server(&self) -> String {
         let host = String::from_utf8_lossy(self.base.server());
         let port = self.base.port();
-        if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") }
+        let host = if host.contains(':') { format!("[{host}]") } else { host.into_owned() };
+        let over = if self.is_over_quic() { " over QUIC" } else { "" };
+        format!("https://{host}:{port}{over}")
     }
 
     /// The candidates, in the order of the lists.
@@ -343,6 +362,19 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
 ];
 
 const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
+    Opt::with_value("http-version", "1.1|3", "measures the TLS of HTTP/1.1, over TCP, or that of HTTP/3, over QUIC")
+        .details(&[
+            "Default: 1.1. Over QUIC, TLS is always version 1.3, and the time of a handshake is that of the connection. \
+             Bytes are those of the messages of TLS.",
+        ])
+        .apply(|args, value| {
+            args.base.http_version = Some(match value.bytes() {
+                b"1.1" => Version::HTTP_11,
+                b"3" => Version::HTTP_3,
+                _ => return Err(ParseStop::expected("--http-version", "1.1 or 3", value)),
+            });
+            Ok(())
+        }),
     Opt::with_value(
         "timeout",
         "T",
@@ -454,6 +486,8 @@ mod tests {
         ] {
             assert_eq!(args(&[word]).server(), expected, "{word}");
         }
+        let over_quic = args(&["[::1]:8443", "--http-version=3"]);
+        assert_eq!(over_quic.server(), "https://[::1]:8443 over QUIC");
     }
 
     #[test]

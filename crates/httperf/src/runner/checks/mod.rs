@@ -127,6 +127,7 @@ pub(crate) fn all(system: &System, need: &Need) -> Vec<Finding> {
         local_ports(system, need),
         backlog(system, need),
         connection_tracking(system, need),
+        datagram_buffers(system),
         Some(processors(system, need)),
         processor_quota(system),
         governor(system),
@@ -235,6 +236,21 @@ fn connection_tracking(system: &System, need: &Need) -> Option<Finding> {
     }
     let remedy = format!("sysctl -w net.netfilter.nf_conntrack_max={needed:.0}");
     Some(Finding { level: Level::Problem, name: "conntrack", text, remedy: Some(remedy) })
+}
+
+/// Buffers of UDP sockets, which HTTP/3 needs: what does not fit into them is lost.
+fn datagram_buffers(system: &System) -> Option<Finding> {
+    let limit = |name: &str| system.number(&format!("/proc/sys/net/core/{name}"));
+    let (receive, send) = (limit("rmem_max")?, limit("wmem_max")?);
+    let asked = httperf_engine::DATAGRAM_BUFFER as u64;
+    let text =
+        format!("{receive} B to receive and {send} B to send are granted, HTTP/3 asks for {asked} each");
+    if receive.min(send) >= asked {
+        return Some(good("UDP buffers", text));
+    }
+    let (receive, send) = (receive.max(asked), send.max(asked));
+    let remedy = format!("sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}");
+    Some(Finding { level: Level::Note, name: "UDP buffers", text, remedy: Some(remedy) })
 }
 
 fn processors(system: &System, need: &Need) -> Finding {
@@ -455,6 +471,19 @@ mod tests {
         check(&files("0"), &NEED, "conntrack", Some(Level::Good));
         check(&files("10"), &NEED, "conntrack", Some(Level::Problem));
         check(&files("10"), &Need { rate: 100.0, ..NEED }, "conntrack", Some(Level::Good));
+    }
+
+    #[test]
+    fn buffers_of_datagrams_should_be_as_large_as_is_asked() {
+        let of =
+            |receive, send| [("/proc/sys/net/core/rmem_max", receive), ("/proc/sys/net/core/wmem_max", send)];
+        check(&of("2097152", "4194304"), &NEED, "UDP buffers", Some(Level::Good));
+        check(&of("4194304", "212992"), &NEED, "UDP buffers", Some(Level::Note));
+        let (system, _folder) = system(&of("212992", "4194304"));
+        assert_eq!(
+            datagram_buffers(&system).unwrap().remedy.as_deref(),
+            Some("sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=4194304")
+        );
     }
 
     #[test]

@@ -12,7 +12,8 @@ use httperf_plan::{
 };
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
 use httperf_stats::{
-    Compression, CpuTime, Http2Summary, ServerSettings, Summary, Tally, ThreadUsage, Transport, Usage,
+    BufferSize, Compression, CpuTime, EcnMarks, Http2Summary, QuicSummary, QuicTransport, ServerSettings,
+    SocketBuffers, Summary, Tally, ThreadUsage, Transport, UdpLosses, Usage,
 };
 use httperf_testkit::sim::{
     Action, Edit, Goodbye, HttpPeer, Link, Peer, RequestSeen, TlsPeer, connections, reply, run, sessions,
@@ -101,7 +102,8 @@ fn with_machine(mut summary: Summary) -> Summary {
     summary.series = serde_json::from_value(series).expect("it is still one");
     let cpu = CpuTime { user: summary.duration / 30, system: summary.duration / 12 };
     let worker = ThreadUsage { cpu, kept_waiting: summary.duration / 2000, preempted: 17 };
-    summary.usage = Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 8 };
+    summary.usage =
+        Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 8, ..Usage::default() };
     for (index, call) in (0..).zip(&mut summary.slowest) {
         let rtt = Duration::from_micros(412 + 7 * u64::from(index));
         call.transport = Some(Transport { rtt, rtt_variance: rtt / 4, retransmits: index % 3 });
@@ -316,6 +318,52 @@ pub(crate) fn over_http2() -> Document {
     figures.window_waits.add(ms(12));
     summary.http2 = Some(Box::new(figures));
     document(plan, summary)
+}
+
+/// The same over HTTP/3, with figures of QUIC.
+pub(crate) fn over_http3() -> Document {
+    let Document { mut plan, mut summary, .. } = over_http2();
+    plan.change(|plan| (plan.request.version, plan.tls) = (HttpVersion::Http3, Some(Tls::default())));
+    let mut quic = QuicSummary {
+        datagrams_sent: 2_300,
+        datagrams_received: 2_450,
+        packets_sent: 2_400,
+        packets_lost: 24,
+        bytes_lost: 28_800,
+        congestion_events: 3,
+        mtu_probes_sent: 12,
+        mtu_probes_lost: 5,
+        black_holes: 1,
+        retries: 1,
+        handshake_datagrams_sent: 9,
+        handshake_datagrams_received: 12,
+        mtu_max: 1452,
+        ecn: EcnMarks { ect0: 2_000, ect1: 1, ce: 17 },
+        ecn_unconfirmed: 1,
+        socket_drops: 6,
+        sends_blocked: 2,
+        buffers: Some(SocketBuffers {
+            receive: BufferSize { asked: 2_097_152, granted: 212_992 },
+            send: BufferSize { asked: 65_536, granted: 65_536 },
+        }),
+        qlogs_cut: 2,
+        ..QuicSummary::default()
+    };
+    for (rtt, window) in [(412, 14_520), (1_530, 120_345), (980, 36_007)] {
+        quic.note_rtt(Duration::from_micros(rtt - 100));
+        quic.add_path(Duration::from_micros(rtt), window);
+    }
+    summary.usage.udp = UdpLosses { receive: 16, send: 5 };
+    if let Some(http3) = &mut summary.http2 {
+        http3.quic = Some(quic);
+        http3.spoken = Tally::default();
+        http3.spoken.add("HTTP/3");
+    }
+    for (index, call) in (0..).zip(&mut summary.slowest) {
+        let rtt = call.transport.take().map_or(Duration::ZERO, |transport| transport.rtt);
+        call.quic = Some(QuicTransport { rtt, packets_lost: index % 3 });
+    }
+    Document::new(part(), plan, summary)
 }
 
 /// URIs and `Server-Timing` fields full of markup, wherever a page shows them.
