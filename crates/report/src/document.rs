@@ -12,5 +12,12 @@ pub(crate) fn json(document: &impl Serialize) -> String {
 
 /// JSON schema of a kind of document, with a line end.
 pub(crate) fn schema<T: JsonSchema>() -> String {
-    json(&schemars::schema_for!(T))
+    sorted(schemars::schema_for!(T))
+}
+
+/// A schema with a line end, whose keys are in order.
+pub(crate) fn sorted(schema: schemars::Schema) -> String {
+    let mut schema = schema.to_value();
+    schema.sort_all_objects();
+    json(&schema)
 }

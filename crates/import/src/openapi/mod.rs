@@ -37,7 +37,9 @@ const METHODS: [&str; 8] = ["get", "head", "options", "post", "put", "patch", "d
 /// If it cannot be read, or does not describe an API in OpenAPI 3.
 pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> {
     let text = read_text(reader)?;
-    let document = parsed(&text)?;
+    let mut document = parsed(&text)?;
+    // What is made of it is in the order of names, however it was written.
+    document.sort_all_objects();
     check_version(&document)?;
     let mut importer = Importer {
         document: &document,

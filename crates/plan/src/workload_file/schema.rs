@@ -19,7 +19,9 @@ pub fn schema() -> Value {
         .filter_map(|(name, definition)| Some((name.to_owned(), definition?)))
         .collect();
     schema.insert("$defs".to_owned(), Value::Object(definitions));
-    Value::Object(schema)
+    let mut schema = Value::Object(schema);
+    schema.sort_all_objects();
+    schema
 }
 
 /// The definitions of tables, by their titles. One that is being made is `None`.

@@ -184,8 +184,12 @@ fn version(document: &Document) -> String {
 
 /// Differences between plans with this effect, one sentence per subject.
 fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
-    let plans =
-        [base, new].map(|document| serde_json::to_value(&document.plan).expect("a plan can be saved"));
+    let plans = [base, new].map(|document| {
+        let mut plan = serde_json::to_value(&document.plan).expect("a plan can be saved");
+        // Differences are named in the order of their paths.
+        plan.sort_all_objects();
+        plan
+    });
     let fields = differing(&plans[0], &plans[1]);
     let mut found: Vec<(Code, String)> = fields
         .iter()

@@ -186,7 +186,12 @@ fn clients(document: &Document) -> Vec<Client> {
 }
 
 fn differences(first: &Plan, other: &Plan) -> Vec<Difference> {
-    let [first, other] = [first, other].map(|plan| serde_json::to_value(plan).expect("a plan can be saved"));
+    let [first, other] = [first, other].map(|plan| {
+        let mut plan = serde_json::to_value(plan).expect("a plan can be saved");
+        // Differences are named in the order of their paths.
+        plan.sort_all_objects();
+        plan
+    });
     let fields = differing(&first, &other).into_iter();
     let fields = fields.filter(|field| !MAY_DIFFER.iter().any(|path| field.is_in(path)));
     fields

@@ -347,5 +347,5 @@ pub fn schema() -> String {
     // The nested document of a run refers to definitions next to it, so it is no document of its own.
     let run = schema.pointer_mut("/$defs/Document").and_then(serde_json::Value::as_object_mut);
     run.expect("a sweep has documents of runs").remove("$id");
-    document::json(&schema)
+    document::sorted(schema)
 }

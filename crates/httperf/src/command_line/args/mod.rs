@@ -327,10 +327,21 @@ impl Args {
     }
 
     /// Leaves the sizes of buffers to the system for HTTP/3, unless an option gives them: the usual ones are the classic
-    /// tool's, and datagrams that do not fit in are lost.
+    /// tool's, and datagrams that do not fit in are lost. If one is given, the other is what is asked for without.
     pub(super) fn settle_buffers(&mut self) {
-        if self.version() == Version::HTTP_3 && self.sources.buffers_sized_by.is_none() {
+        if self.version() != Version::HTTP_3 {
+            return;
+        }
+        if self.sources.buffers_sized_by.is_none() {
             self.sources.system_buffers = true;
+        } else {
+            let usual = httperf_engine::DATAGRAM_BUFFER as u32;
+            if !self.sources.sizes_send_buffer {
+                self.send_buffer = usual;
+            }
+            if !self.sources.sizes_recv_buffer {
+                self.recv_buffer = usual;
+            }
         }
     }
 

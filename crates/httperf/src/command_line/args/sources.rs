@@ -25,6 +25,10 @@ pub struct SourceArgs {
     pub system_buffers: bool,
     /// The last of `--send-buffer` and `--recv-buffer` that was given.
     pub buffers_sized_by: Option<&'static str>,
+    /// True if `--send-buffer` is given.
+    pub sizes_send_buffer: bool,
+    /// True if `--recv-buffer` is given.
+    pub sizes_recv_buffer: bool,
 }
 
 impl Default for SourceArgs {
@@ -40,6 +44,8 @@ impl Default for SourceArgs {
             dscp: None,
             system_buffers: false,
             buffers_sized_by: None,
+            sizes_send_buffer: false,
+            sizes_recv_buffer: false,
         }
     }
 }

@@ -33,6 +33,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
             args.sources.buffers_sized_by = Some("--send-buffer");
+            args.sources.sizes_send_buffer = true;
             Ok(())
         }),
     Opt::with_value("recv-buffer", "N", "asks for receive buffers of N bytes")
@@ -41,6 +42,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
             args.sources.buffers_sized_by = Some("--recv-buffer");
+            args.sources.sizes_recv_buffer = true;
             Ok(())
         }),
     Opt::flag("close-with-reset", "closes connections with a TCP reset")
