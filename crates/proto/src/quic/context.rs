@@ -15,7 +15,7 @@ use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, KeyLog};
+use rustls::{ClientConfig, KeyLog, SupportedCipherSuite};
 
 use super::Connection;
 use super::log::Log;
@@ -68,6 +68,14 @@ pub const ABSENT_GROUPS: &[&str] = &["P-521", "X25519Kyber768Draft00", "P256Kybe
 /// The number of streams of the peer's own that it may have open: three that HTTP/3 has, and some that we need not
 /// understand (RFC 9114, section 6.2).
 const PEER_STREAMS: u32 = 16;
+
+/// The cipher suites that are offered, in the order of BoringSSL over TCP on a machine with instructions for AES, so that the
+/// same server chooses the same one for both.
+const SUITES: [SupportedCipherSuite; 3] = [
+    cipher_suite::TLS13_AES_128_GCM_SHA256,
+    cipher_suite::TLS13_AES_256_GCM_SHA384,
+    cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+];
 
 /// Bytes of requests that the library keeps until the peer has acknowledged them. Bodies are shared, so they take no room;
 /// it is larger than what peers allow, so that a request that waits does so for the peer's window.
@@ -215,6 +223,7 @@ impl HmacKey for NoResets {
 
 fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, ConfigError> {
     let provider = CryptoProvider {
+        cipher_suites: SUITES.to_vec(),
         kx_groups: groups(options.groups.as_deref().unwrap_or(DEFAULT_GROUPS))?,
         ..aws_lc_rs::default_provider()
     };

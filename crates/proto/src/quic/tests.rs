@@ -178,7 +178,7 @@ fn a_handshake_says_what_was_agreed_on() {
         let handshake = pair.client.handshake();
         assert_eq!((handshake.kind, handshake.hello_retry), (Kind::Full, false));
         assert_eq!((handshake.version, handshake.group), ("TLSv1.3", Some(expected)));
-        assert_eq!(handshake.cipher, "TLS_AES_256_GCM_SHA384");
+        assert_eq!(handshake.cipher, "TLS_AES_128_GCM_SHA256");
         assert_eq!(handshake.signature, Some("ecdsa_secp256r1_sha256"));
         assert_eq!(handshake.protocol, Some(&b"h3"[..]));
         assert!((200..3000).contains(&handshake.sent), "{handshake:?}");
