@@ -68,7 +68,7 @@ pub(crate) fn alt_svc(figures: &AltSvcSummary) -> String {
     }
     let counted =
         [(broken, "given up"), (withdrawn, "withdrawn")].into_iter().filter(|(count, _)| **count > 0);
-    parts.extend(counted.map(|(count, what)| format!("{what} {count} times")));
+    parts.extend(counted.map(|(count, what)| format!("{what} {count}")));
     parts
         .extend(figures.other_host.as_ref().map(|other| format!("{other} is another host and not followed")));
     parts.join("; ")
