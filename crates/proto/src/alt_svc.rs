@@ -16,7 +16,7 @@ const HOST_SIZE: usize = 255;
 /// The time for which an alternative holds without `ma`: 24 hours.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7838#section-3.1>
-const USUAL_MAX_AGE: Duration = Duration::from_hours(24);
+const USUAL_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The value of an `Alt-Svc` field, or of several, joined by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]

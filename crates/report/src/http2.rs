@@ -63,7 +63,7 @@ pub(crate) fn alt_svc(figures: &AltSvcSummary) -> String {
         Some(obstacle) => parts.push(format!("not followed: {obstacle}")),
         None if parts.is_empty() && *followed == 0 => {}
         None => {
-            parts.push(format!("followed by {followed} connections, {} of them in vain", failures.total()))
+            parts.push(format!("followed by {followed} connections, {} of them in vain", failures.total()));
         }
     }
     let counted =
