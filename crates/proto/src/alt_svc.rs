@@ -310,8 +310,11 @@ mod tests {
         assert_eq!((all.len(), AltSvc::parse(&all)), (FIELD_SIZE + 1, None));
     }
 
-    fn printed(alternatives: &[(Vec<u8>, String, u16, Option<u32>, bool)]) -> String {
-        let one = |(protocol, host, port, age, quoted): &(Vec<u8>, String, u16, Option<u32>, bool)| {
+    /// Protocol, host, port, `ma`, and whether that is quoted.
+    type Parts = (Vec<u8>, String, u16, Option<u32>, bool);
+
+    fn printed(alternatives: &[Parts]) -> String {
+        let one = |(protocol, host, port, age, quoted): &Parts| {
             let name: String = protocol
                 .iter()
                 .map(|&byte| match is_token(byte) && byte != b'%' {
