@@ -16,7 +16,7 @@ const HOST_SIZE: usize = 255;
 /// The time for which an alternative holds without `ma`: 24 hours.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7838#section-3.1>
-const USUAL_MAX_AGE: Duration = Duration::from_hours(24);
+const USUAL_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The value of an `Alt-Svc` field, or of several, joined by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -310,8 +310,11 @@ mod tests {
         assert_eq!((all.len(), AltSvc::parse(&all)), (FIELD_SIZE + 1, None));
     }
 
-    fn printed(alternatives: &[(Vec<u8>, String, u16, Option<u32>, bool)]) -> String {
-        let one = |(protocol, host, port, age, quoted): &(Vec<u8>, String, u16, Option<u32>, bool)| {
+    /// Protocol, host, port, `ma`, and whether that is quoted.
+    type Parts = (Vec<u8>, String, u16, Option<u32>, bool);
+
+    fn printed(alternatives: &[Parts]) -> String {
+        let one = |(protocol, host, port, age, quoted): &Parts| {
             let name: String = protocol
                 .iter()
                 .map(|&byte| match is_token(byte) && byte != b'%' {

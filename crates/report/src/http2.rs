@@ -66,12 +66,12 @@ pub(crate) fn alt_svc(figures: &AltSvcSummary) -> String {
         Some(obstacle) => parts.push(format!("not followed: {obstacle}")),
         None if parts.is_empty() && *followed == 0 => {}
         None => {
-            parts.push(format!("followed by {followed} connections, {} of them in vain", failures.total()))
+            parts.push(format!("followed by {followed} connections, {} of them in vain", failures.total()));
         }
     }
     let counted =
         [(broken, "given up"), (withdrawn, "withdrawn")].into_iter().filter(|(count, _)| **count > 0);
-    parts.extend(counted.map(|(count, what)| format!("{what} {count} times")));
+    parts.extend(counted.map(|(count, what)| format!("{what} {count}")));
     parts
         .extend(figures.other_host.as_ref().map(|other| format!("{other} is another host and not followed")));
     parts.join("; ")
