@@ -3,4 +3,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| _ = httperf_testkit::fuzz::check_datagrams(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    httperf_testkit::fuzz::check_datagrams(input);
+});
