@@ -86,6 +86,7 @@ pub(crate) const MAKES: &[Make] = &[
         groups: &[("X25519", "X25519", false), ("P-256", "P-256", false), ("MLKEM1024:P-384", "P-384", true)],
         lacks: &[
             ("reload", "gtlsserver 0.12 reads no configuration"),
+            ("reload amid replies", "gtlsserver 0.12 reads no configuration"),
             (
                 "early data rejected",
                 "ngtcp2 0.12 closes connections whose early data it refuses (STREAM_LIMIT_ERROR)",
@@ -123,6 +124,7 @@ pub(crate) const MAKES: &[Make] = &[
         groups: &[("X25519", "X25519", false), ("P-256", "P-256", false)],
         lacks: &[
             ("reload", "aioquic 1.7 has no GOAWAY"),
+            ("reload amid replies", "aioquic 1.7 has no GOAWAY"),
             ("early data rejected", "aioquic 1.7 has no HelloRetryRequest"),
         ],
     },
@@ -141,6 +143,7 @@ pub(crate) const MAKES: &[Make] = &[
         groups: POST_QUANTUM,
         lacks: &[
             ("reload", "the example of quiche 0.30 sends no GOAWAY"),
+            ("reload amid replies", "the example of quiche 0.30 sends no GOAWAY"),
             ("uploads", "the example of quiche 0.30 refuses bodies"),
         ],
     },
@@ -157,7 +160,10 @@ pub(crate) const MAKES: &[Make] = &[
         upload: "/upload",
         streams: 1000,
         groups: POST_QUANTUM,
-        lacks: &[],
+        lacks: &[(
+            "reload amid replies",
+            "nginx 1.30 has its old and its new workers read the same socket, so that packets of connections which go on are lost",
+        )],
     },
     Make {
         name: "haproxy",
