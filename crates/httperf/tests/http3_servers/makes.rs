@@ -29,9 +29,7 @@ pub(crate) struct Make {
     pub(crate) logs_at_once: bool,
     /// Has it read its configuration again.
     pub(crate) reload: Option<fn(&Path, &Place, &Group)>,
-    /// True if a request can cross with the end of its connection (CONNECTION_CLOSE with H3_NO_ERROR), of which no GOAWAY told
-    /// before. Whether it was processed cannot be known, so its call has failed.
-    pub(crate) calls_cross_closes: bool,
+    pub(crate) reloads: Reloads,
     /// Where it takes bodies of requests, and answers with 6 bytes.
     pub(crate) upload: &'static str,
     /// Streams that it lets a client have at once if it is to allow a thousand.
@@ -40,6 +38,18 @@ pub(crate) struct Make {
     pub(crate) groups: &'static [(&'static str, &'static str, bool)],
     /// Rows that it cannot do, and why.
     pub(crate) lacks: &'static [(&'static str, &'static str)],
+}
+
+/// What a server does to the calls that are under way when it reads its configuration again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reloads {
+    /// All are answered.
+    Clean,
+    /// It ends some connections (CONNECTION_CLOSE with H3_NO_ERROR) without a GOAWAY before. Whether it has processed a
+    /// request that crosses with that cannot be known, so its call has failed.
+    Abrupt,
+    /// It loses packets, of which connections may die.
+    Lossy,
 }
 
 /// Groups of a library that has the post-quantum one which browsers offer, and lacks another.
@@ -61,7 +71,7 @@ pub(crate) const MAKES: &[Make] = &[
         logs_at_once: false,
         // It reads no configuration: each of its connections ends after a while.
         reload: Some(|_, _, _| {}),
-        calls_cross_closes: false,
+        reloads: Reloads::Clean,
         upload: "/size/6",
         streams: 1000,
         groups: &[
@@ -80,12 +90,13 @@ pub(crate) const MAKES: &[Make] = &[
         logged: ngtcp2_logged,
         logs_at_once: true,
         reload: None,
-        calls_cross_closes: false,
+        reloads: Reloads::Clean,
         upload: "/size/6",
         streams: 1000,
         groups: &[("X25519", "X25519", false), ("P-256", "P-256", false), ("MLKEM1024:P-384", "P-384", true)],
         lacks: &[
             ("reload", "gtlsserver 0.12 reads no configuration"),
+            ("reload amid replies", "gtlsserver 0.12 reads no configuration"),
             (
                 "early data rejected",
                 "ngtcp2 0.12 closes connections whose early data it refuses (STREAM_LIMIT_ERROR)",
@@ -101,8 +112,8 @@ pub(crate) const MAKES: &[Make] = &[
         logged: caddy_logged,
         logs_at_once: true,
         reload: Some(reload_caddy),
-        // Caddy 2.10 (quic-go 0.54) closes a connection as soon as it has no request.
-        calls_cross_closes: true,
+        // Caddy 2.10 with quic-go 0.54.
+        reloads: Reloads::Abrupt,
         upload: "/upload",
         streams: 100,
         groups: POST_QUANTUM,
@@ -117,12 +128,13 @@ pub(crate) const MAKES: &[Make] = &[
         logged: aioquic_logged,
         logs_at_once: true,
         reload: None,
-        calls_cross_closes: false,
+        reloads: Reloads::Clean,
         upload: "/size/6",
         streams: 128,
         groups: &[("X25519", "X25519", false), ("P-256", "P-256", false)],
         lacks: &[
             ("reload", "aioquic 1.7 has no GOAWAY"),
+            ("reload amid replies", "aioquic 1.7 has no GOAWAY"),
             ("early data rejected", "aioquic 1.7 has no HelloRetryRequest"),
         ],
     },
@@ -135,12 +147,13 @@ pub(crate) const MAKES: &[Make] = &[
         logged: quiche_logged,
         logs_at_once: true,
         reload: None,
-        calls_cross_closes: false,
+        reloads: Reloads::Clean,
         upload: "",
         streams: 100,
         groups: POST_QUANTUM,
         lacks: &[
             ("reload", "the example of quiche 0.30 sends no GOAWAY"),
+            ("reload amid replies", "the example of quiche 0.30 sends no GOAWAY"),
             ("uploads", "the example of quiche 0.30 refuses bodies"),
         ],
     },
@@ -153,11 +166,15 @@ pub(crate) const MAKES: &[Make] = &[
         logged: nginx_logged,
         logs_at_once: true,
         reload: Some(|_, _, group| group.signal_leader(Signal::HUP)),
-        calls_cross_closes: false,
+        // nginx 1.30 has its old and its new workers read the same socket: what reaches the wrong one is lost.
+        reloads: Reloads::Lossy,
         upload: "/upload",
         streams: 1000,
         groups: POST_QUANTUM,
-        lacks: &[],
+        lacks: &[(
+            "reload amid replies",
+            "nginx 1.30 loses packets of all connections that go on, and their calls",
+        )],
     },
     Make {
         name: "haproxy",
@@ -168,7 +185,7 @@ pub(crate) const MAKES: &[Make] = &[
         logged: haproxy_logged,
         logs_at_once: true,
         reload: Some(|_, _, group| group.signal_leader(Signal::USR2)),
-        calls_cross_closes: false,
+        reloads: Reloads::Clean,
         upload: "/size/6",
         streams: 1000,
         groups: POST_QUANTUM,
