@@ -1,4 +1,4 @@
-//! The server of tables 12.
+//! The servers of tables 12.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,7 @@ use crate::child::Running;
 use crate::nginx::{free_ports, site_in, wait_for_port};
 use crate::tools::{Bench, find_program};
 
-/// A server that speaks HTTP/1.1, HTTP/2 and HTTP/3 at one port: nginx where there is one with HTTP/3, and otherwise
-/// `httperf serve`.
+/// A server that speaks HTTP/1.1, HTTP/2 and HTTP/3 at one port.
 #[derive(Debug)]
 pub(super) struct Server {
     /// Stops when dropped.
@@ -24,24 +23,35 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it on the server's core.
-    pub(super) fn start(bench: &Bench) -> anyhow::Result<Self> {
-        let [port] = free_ports()?;
-        let tree = find_program("sid/usr/sbin/nginx").filter(|_| rustix::process::geteuid().is_root());
-        let (command, name, paths, folder) = match tree.as_deref().and_then(|nginx| nginx.ancestors().nth(3))
-        {
-            Some(tree) => {
-                let folder = site_in(tree.join("tmp"))?;
-                let command = nginx(tree, folder.path(), port)?;
-                (command, "nginx from Debian sid, one worker", ["1k", "20k", "128k"], Some(folder))
-            }
-            None => {
-                let mut command = Command::new(bench.ours.path());
-                command.args(["serve", "--http3", &format!("--listen=127.0.0.1:{port}")]);
-                let name = "httperf serve, as root or a tree of scripts/sid-tree.sh is missing";
-                (command, name, ["size/1k", "size/20k", "size/128k"], None)
-            }
+    /// Starts nginx from a tree of `scripts/sid-tree.sh`; `None` without one, or if it cannot be entered.
+    pub(super) fn nginx(bench: &Bench) -> anyhow::Result<Option<Self>> {
+        let program = find_program("sid/usr/sbin/nginx").filter(|_| rustix::process::geteuid().is_root());
+        let Some(tree) = program.as_deref().and_then(|nginx| nginx.ancestors().nth(3)) else {
+            return Ok(None);
         };
+        let ([port], folder) = (free_ports()?, site_in(tree.join("tmp"))?);
+        let command = nginx(tree, folder.path(), port)?;
+        let paths = ["1k", "20k", "128k"];
+        Self::start(bench, command, "nginx from Debian sid, one worker", port, paths, Some(folder)).map(Some)
+    }
+
+    /// Starts `httperf serve`.
+    pub(super) fn own(bench: &Bench) -> anyhow::Result<Self> {
+        let [port] = free_ports()?;
+        let mut command = Command::new(bench.ours.path());
+        command.args(["serve", "--http3", &format!("--listen=127.0.0.1:{port}")]);
+        Self::start(bench, command, "httperf serve", port, ["size/1k", "size/20k", "size/128k"], None)
+    }
+
+    /// Starts it on the server's core.
+    fn start(
+        bench: &Bench,
+        command: Command,
+        name: &'static str,
+        port: u16,
+        paths: [&'static str; 3],
+        folder: Option<TempDir>,
+    ) -> anyhow::Result<Self> {
         let files = [(paths[0], "1 KiB"), (paths[1], "20 KiB"), (paths[2], "128 KiB")];
         let mut running = Running::start(command, bench.cores.server)?;
         wait_for_port(&mut running, port)?;

@@ -98,7 +98,10 @@ fn a_rank_that_is_lost_ends_the_trials() {
     let outcomes = run(&processes);
     check_exits(&outcomes[..1], 1);
     let error = text(&outcomes[0].stderr);
-    assert!(error.contains("rank 2 ") && error.contains("its connection was closed"), "{}", told(&outcomes));
+    // A connection with something unread is reset.
+    let is_told =
+        ["its connection was closed", "its connection failed"].iter().any(|how| error.contains(how));
+    assert!(error.contains("rank 2 ") && is_told, "{}", told(&outcomes));
     let runs = document(&bench, "r.json")["runs"].as_array().map_or(0, Vec::len);
     assert!((1..20).contains(&runs), "what was measured before stays: {runs}");
 }
