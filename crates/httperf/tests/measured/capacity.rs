@@ -147,8 +147,12 @@ fn shown(document: &Value) -> String {
 
 /// Returns whether the figure is this one, within the default precision of a search.
 fn is_near(document: &Value, expected: f64) -> bool {
+    is_within(document, expected, 0.03)
+}
+
+fn is_within(document: &Value, expected: f64, share: f64) -> bool {
     let rate = document["found"]["capacity"]["rate"].as_f64();
-    rate.is_some_and(|rate| (rate / expected - 1.0).abs() <= 0.03)
+    rate.is_some_and(|rate| (rate / expected - 1.0).abs() <= share)
 }
 
 #[test]
@@ -206,7 +210,8 @@ fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
         Duration::from_secs_f64(0.01 / (1.0 - load))
     });
     let options = format!("--slo 'p50<50ms' --search=request-rate --concurrency=100 {SHORT}");
-    found(port, &options, |document| is_near(document, 400.0));
+    // On a busy machine replies come some milliseconds later than that, and the bound is passed earlier: 3 ms are 3 %.
+    found(port, &options, |document| is_within(document, 400.0, 0.05));
 }
 
 #[test]
