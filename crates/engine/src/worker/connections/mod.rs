@@ -276,8 +276,12 @@ impl<N: Network> Connections<N> {
 
     /// Returns the earliest deadline, or instant at which a timer expires.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let (deadline, timer) = (self.deadlines.next(), self.timers.next());
-        deadline.into_iter().chain(timer).min()
+        let deadline = self.deadlines.next();
+        // Without QUIC nobody pays for its timers.
+        match &self.quic {
+            None => deadline,
+            Some(_) => deadline.into_iter().chain(self.timers.next()).min(),
+        }
     }
 
     /// Takes a connection whose timer may have expired.
@@ -466,7 +470,9 @@ impl<N: Network> Connections<N> {
         match outcome {
             Ok(()) => {
                 self.refresh_deadline(key, run);
-                self.set_timer(key);
+                if self.quic.is_some() {
+                    self.set_timer(key);
+                }
                 None
             }
             Err(error) if self.drain_before_close(key, &error) => None,
@@ -574,7 +580,9 @@ impl<N: Network> Connections<N> {
             run.recorder.handshake_given_up(now);
         }
         self.deadlines.remove(poll_key(key));
-        self.timers.remove(key, connection.filed);
+        if self.quic.is_some() {
+            self.timers.remove(key, connection.filed);
+        }
         let lifetime = connection.has_answered().then(|| connection.age(now));
         run.recorder.connection_closed(connection.due(), lifetime);
         if let Some(lifetime) = lifetime
