@@ -38,7 +38,7 @@ pub fn check_meeting(input: &[u8]) {
             6 => world.pass(Duration::from_millis(50) * u32::from(next())),
             7 => world.host.begin(|_, rank| vec![rank as u8]),
             8 => world.host.ready(world.now.clock),
-            9 => world.with_guest(link, |guest| guest.ready()),
+            9 => world.with_guest(link, Guest::ready),
             10 => {
                 let content = vec![next(); usize::from(next())];
                 world.with_guest(link, |guest| guest.second(content));
