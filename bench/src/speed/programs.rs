@@ -360,7 +360,7 @@ impl<'a> Site<'a> {
                     (reported.latency, reported.service) = percentiles_of_httperf(&result()?)?;
                 }
                 Program::H2load | Program::H2loadHttp3 => {
-                    reported.latency = percentiles_of_h2load(&result()?)?
+                    reported.latency = percentiles_of_h2load(&result()?)?;
                 }
                 _ => {}
             }
