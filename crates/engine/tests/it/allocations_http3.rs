@@ -180,7 +180,7 @@ impl Network for Memory {
     }
 }
 
-/// How many blocks of memory are allocated in a run of this length, and how many calls it makes.
+/// Returns the number of blocks of memory that a run of this length allocates, and the number of its calls.
 fn count(plan: &Plan, length: Duration) -> (u64, u64) {
     let plan = plan.clone().with(|plan| plan.runtime = Some(length));
     let mut silent = Silent;

@@ -1,4 +1,4 @@
-//! Offers of HTTP/3 in replies (`Alt-Svc`, RFC 7838), of which connections are opened over QUIC.
+//! Offers of HTTP/3 in replies (`Alt-Svc`, RFC 7838), which new connections follow over QUIC.
 //!
 //! ```text
 //!   reply ──► learn ──► what is known of the target ──► open: over QUIC, or over TCP
@@ -53,7 +53,7 @@ struct Offer {
     max_age: Duration,
 }
 
-/// What a reply changed.
+/// The changes that a reply made.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct News {
     /// The port of an offer.

@@ -191,7 +191,7 @@ impl<S> Connection<S> {
         self.record_stalls(run);
     }
 
-    /// Returns how many packets were declared lost so far; 0 over TCP, where nobody says so.
+    /// Returns the number of packets declared lost so far; 0 over TCP, which does not tell.
     fn packets_lost(&self) -> u64 {
         self.engine.quic().map_or(0, quic::Connection::packets_lost)
     }

@@ -63,7 +63,7 @@ pub(super) struct Connections<N: Network> {
     protocols: Protocols,
     tls: Option<Tls>,
     quic: Option<Quic>,
-    /// What replies have said about HTTP/3, if connections may come to go over QUIC.
+    /// Offers of HTTP/3 in replies, if connections may follow them over QUIC.
     alternatives: Option<Box<Alternatives>>,
     tunnels: Option<Tunnels>,
     deadlines: Deadlines,

@@ -22,7 +22,7 @@ pub struct QuicArgs {
     pub congestion: Option<Congestion>,
     /// `--ignore-alt-svc`.
     pub ignores_alt_svc: bool,
-    /// `--quic-version`, of which there is one.
+    /// `--quic-version` was given; version 1 is the only one.
     pub version: bool,
     /// `--qlog`.
     pub qlog: Option<OsString>,
