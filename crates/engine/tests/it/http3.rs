@@ -38,7 +38,7 @@ pub(crate) fn over_http3(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Calls at a rate over connections with so many streams.
+/// Calls at a rate over connections with this number of streams.
 pub(crate) fn streams(count: u64, per_second: f64, connections: u32, streams: u32) -> Plan {
     let mut plan = over_http3(calls(count, per_second, connections));
     plan.change_calls(|workload| workload.pipeline = nonzero(streams));
@@ -186,7 +186,7 @@ fn calls_at_a_rate_over_a_pool_are_sent_at_their_instants() {
 
 #[test]
 fn calls_wait_for_the_streams_that_the_server_allows_and_the_wait_is_told() {
-    // Twenty calls at once, of which two at a time take 10 ms.
+    // Twenty calls at once; two at a time are answered, after 10 ms.
     let server = Config::new(&Options { streams: 2, ..Options::new() });
     let peer = Http3Peer::with(&server, |_: &StreamSeen| vec![Deed::Reply(ms(10), ok())]);
     let plan = streams(20, 1e6, 1, 20).with(|plan| plan.phases.drain = SECOND);
@@ -696,7 +696,7 @@ impl Dice {
     }
 }
 
-/// What a server does to a request.
+/// A server's treatment of a request.
 fn whim(dice: &mut Dice, request: &StreamSeen) -> Vec<Deed> {
     let delay = ms(dice.roll(16));
     let sizes = [0, 5, 3_000, 40_000];

@@ -18,12 +18,12 @@ pub(crate) struct Make {
     pub(crate) name: &'static str,
     /// True if its quick cells are among what `make test` runs.
     pub(crate) is_quick: bool,
-    /// What is started, if it is there.
+    /// Finds the program to start.
     pub(crate) program: fn() -> Option<PathBuf>,
     /// The tree that it runs in, by chroot.
     pub(crate) tree: Option<fn() -> Option<PathBuf>>,
     pub(crate) command: fn(&Path, &Place, &Setting) -> Command,
-    /// What a log of it says.
+    /// Reads its log.
     pub(crate) logged: fn(&str) -> Logged,
     /// True if it logs a request when it has answered it, and not when it ends.
     pub(crate) logs_at_once: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Make {
     pub(crate) lacks: &'static [(&'static str, &'static str)],
 }
 
-/// What a server does to the calls that are under way when it reads its configuration again.
+/// The fate of calls that are under way when a server reads its configuration again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reloads {
     /// All are answered.
@@ -48,7 +48,7 @@ pub(crate) enum Reloads {
     /// It ends some connections (CONNECTION_CLOSE with H3_NO_ERROR) without a GOAWAY before. Whether it has processed a
     /// request that crosses with that cannot be known, so its call has failed.
     Abrupt,
-    /// It loses packets, of which connections may die.
+    /// It loses packets, and connections may die of that.
     Lossy,
 }
 

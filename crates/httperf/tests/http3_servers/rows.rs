@@ -1,4 +1,4 @@
-//! What every server is to do with us.
+//! The rows of the table: what each server has to do with us.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -300,7 +300,7 @@ fn stopped(server: &mut Server) {
     check_logged(server, 200, http3(&ran).spoken.count("HTTP/3"));
 }
 
-/// So many calls were answered with so many bytes, on so many connections, and nothing failed.
+/// Checks the numbers of connections and of answered calls, the bytes of each reply, and that nothing failed.
 #[track_caller]
 fn check_answered(ran: &Ran, connections: u64, calls: u64, content: u64) {
     assert_eq!(ran.finished.exit, Exit::Code(0), "{ran}");
@@ -314,7 +314,7 @@ fn check_answered(ran: &Ran, connections: u64, calls: u64, content: u64) {
     assert_eq!((tls(ran).completed(), tls(ran).failures.total()), (connections, 0), "{ran}");
 }
 
-/// Stops the server. It has logged so many requests and handshakes, as far as it logs them.
+/// Stops the server, and checks the numbers of requests and handshakes in its log, as far as it logs them.
 #[track_caller]
 fn check_logged(server: &mut Server, requests: u64, handshakes: u64) -> Logged {
     let logged = server.end(requests);

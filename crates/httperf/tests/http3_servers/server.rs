@@ -17,7 +17,7 @@ use crate::support::group::Group;
 use crate::support::program::under_test;
 use crate::support::ran::{Ran, run_within};
 
-/// How long a server may take until it has its port, or has written what it is to write.
+/// The time limit for a server to have its port, or to have written its log.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Maximum time of a run on a machine that has other things to do.
