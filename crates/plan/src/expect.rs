@@ -7,13 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The reply encodings to ask for and the checks on replies.
+use crate::Streams;
+
+/// The reply encodings to ask for, the checks on replies, and those that are read as streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replies {
     /// Accepts compressed replies (`Accept-Encoding`) and decompresses their bodies to count and check them.
     pub compressed: bool,
     /// The checks on each reply.
     pub expect: Expect,
+    /// The replies that are read as streams. Event streams by default.
+    #[serde(default)]
+    pub streams: Streams,
 }
 
 impl Replies {

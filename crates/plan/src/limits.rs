@@ -58,6 +58,10 @@ pub struct Limits {
     /// undecodable. 16 MiB by default.
     #[serde(default = "kept_body_size")]
     pub kept_body_size: usize,
+    /// The maximum size in bytes of an event of a stream, and of a model's reply that is not streamed; of a larger one, the
+    /// beginning is read. 1 MiB by default.
+    #[serde(default = "event_size")]
+    pub event_size: usize,
     /// The maximum size of a decompressed body in bytes; a larger one counts as undecodable. 4 GiB by default.
     #[serde(default = "decoded_size")]
     pub decoded_size: u64,
@@ -65,6 +69,10 @@ pub struct Limits {
 
 const fn kept_body_size() -> usize {
     16 << 20
+}
+
+const fn event_size() -> usize {
+    1 << 20
 }
 
 const fn decoded_size() -> u64 {
@@ -101,6 +109,7 @@ impl Default for Limits {
             tls_ticket_wait: Duration::from_secs(1),
             page_objects: 1000,
             kept_body_size: kept_body_size(),
+            event_size: event_size(),
             decoded_size: decoded_size(),
         }
     }

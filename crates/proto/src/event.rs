@@ -6,6 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::HeaderBlock;
+use crate::content::Content;
 use crate::http2::ConnectionError;
 use crate::http3;
 use crate::quic::Loss;
@@ -38,6 +39,14 @@ pub enum Event<'a> {
         call: CallId,
         /// The bytes as they came.
         head: HeaderBlock,
+    },
+    /// The header block of a final reply whose content the options want as it streams in
+    /// ([`Streamed`](crate::content::Streamed)) is complete. Its body follows, as it comes.
+    StreamStarted {
+        /// The call.
+        call: CallId,
+        /// What the header block says of it.
+        content: Content,
     },
     /// Part of the body, without chunk framing. Only if the options ask for it.
     ReplyBody {
@@ -86,6 +95,7 @@ impl Event<'_> {
             Self::ReplyStarted { call, .. }
             | Self::BadStatusLine { call, .. }
             | Self::ReplyHead { call, .. }
+            | Self::StreamStarted { call, .. }
             | Self::ReplyBody { call, .. }
             | Self::ReplyDone { call, .. }
             | Self::CallReturned { call }
@@ -102,6 +112,7 @@ impl Event<'_> {
             Self::ReplyStarted { call, status } => Event::ReplyStarted { call, status },
             Self::BadStatusLine { call, line } => Event::BadStatusLine { call, line },
             Self::ReplyHead { call, head } => Event::ReplyHead { call, head },
+            Self::StreamStarted { call, content } => Event::StreamStarted { call, content },
             Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
             Self::CallReturned { call } => Event::CallReturned { call },

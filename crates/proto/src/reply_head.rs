@@ -1,6 +1,7 @@
 //! Header blocks of replies as protocols with binary framing have them: what they say, and what is malformed in them (RFC
 //! 9113, section 8; RFC 9114, section 4).
 
+use crate::content::Content;
 use crate::token::is_token;
 
 /// The size beyond which a block is not remembered.
@@ -19,6 +20,7 @@ pub(crate) struct Head {
     /// The size of names and values.
     pub(crate) plain: u64,
     pub(crate) content_length: Option<u64>,
+    pub(crate) content: Content,
     /// The first thing that is malformed.
     pub(crate) malformed: Option<&'static str>,
 }
@@ -96,6 +98,7 @@ impl Reading {
             return self.pseudo(name, value);
         }
         self.has_field = true;
+        self.head.content.read_field(name, value);
         self.head.size += (name.len() + value.len() + 4) as u64;
         if name.is_empty() || !name.iter().all(|&byte| is_token(byte) && !byte.is_ascii_uppercase()) {
             return Some("a field name with a character that it cannot have");

@@ -15,6 +15,7 @@ use crate::html::about;
 use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
+use crate::streams::answer_lines;
 use crate::verdict::Level;
 use crate::visits::ScenarioRow;
 
@@ -66,6 +67,7 @@ impl Display for Answer<'_> {
             self.line(f, Tone::Bad, "", "", &fault)?;
         }
         if plan.recording.detail && figures.all_calls.answered > 0 {
+            self.write_streams(f)?;
             self.write_latency(f)?;
             write_histogram(f, &summary.completed().latency)?;
         }
@@ -282,6 +284,12 @@ impl Answer<'_> {
             others => format!("; {others} more, above"),
         };
         self.line(f, Tone::Bad, "failed", "", &format!("{step}: {} ({replies}){others}", failed.look))
+    }
+
+    /// Waits for events, or for the tokens of a model, and streams that were cut.
+    fn write_streams(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(figures) = &self.document.figures.streams else { return Ok(()) };
+        answer_lines(figures).iter().try_for_each(|(name, what)| self.line(f, Tone::Plain, name, "", what))
     }
 
     /// Comparison of a replay with its recording.

@@ -4,6 +4,7 @@
 use httperf_stats::{Mismatch, RateMoments};
 
 use crate::answer::statuses;
+use crate::figures::Times;
 use crate::number::{fixed, ratio};
 use crate::result::Document;
 use httperf_plan::{Target, UNLIMITED, Workload};
@@ -12,7 +13,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 88] = [
+pub(crate) const COLUMNS: [&str; 112] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -101,6 +102,30 @@ pub(crate) const COLUMNS: [&str; 88] = [
     "recorded_p99_ms",
     "replayed_p50_ms",
     "replayed_p99_ms",
+    "unexpected_answer",
+    "streams_completed",
+    "streams_cut",
+    "streams_unfinished",
+    "events",
+    "events_coalesced",
+    "event_rate",
+    "first_event_p50_ms",
+    "first_event_p99_ms",
+    "gap_p50_ms",
+    "gap_p99_ms",
+    "longest_gap_p50_ms",
+    "longest_gap_p99_ms",
+    "answers",
+    "ttft_p50_ms",
+    "ttft_p99_ms",
+    "itl_p50_ms",
+    "itl_p99_ms",
+    "tpot_p50_ms",
+    "tpot_p99_ms",
+    "prompt_tokens",
+    "output_tokens",
+    "output_token_rate",
+    "goodput_percent",
 ];
 
 /// Header line with the column names, including the line end.
@@ -204,6 +229,35 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     for times in [replay.map(|replay| &replay.recorded_ms), replay.map(|replay| &replay.measured_ms)] {
         row.extend([times.and_then(|times| times.p50), times.and_then(|times| times.p99)].map(ms));
     }
+    row.push(unexpected(Mismatch::Answer));
+    let streams = figures.streams.as_ref();
+    let number = |known: Option<u64>| known.map_or_else(String::new, |number| number.to_string());
+    let rate = |known: Option<f64>| known.map_or_else(String::new, |rate| fixed(rate, 1));
+    let two = |times: Option<&Times>| {
+        [times.and_then(|times| times.p50), times.and_then(|times| times.p99)].map(ms)
+    };
+    row.extend([
+        number(streams.map(|streams| streams.completed)),
+        number(streams.map(|streams| streams.cut)),
+        number(streams.map(|streams| streams.unfinished)),
+        number(streams.map(|streams| streams.events)),
+        number(streams.map(|streams| streams.coalesced)),
+        rate(streams.map(|streams| streams.event_rate)),
+    ]);
+    row.extend(two(streams.map(|streams| &streams.first_event_ms)));
+    row.extend(two(streams.map(|streams| &streams.gap_ms)));
+    row.extend(two(streams.map(|streams| &streams.longest_gap_ms)));
+    let model = streams.and_then(|streams| streams.model.as_ref());
+    row.push(number(model.map(|model| model.answers)));
+    row.extend(two(model.map(|model| &model.ttft_ms)));
+    row.extend(two(model.map(|model| &model.itl_ms)));
+    row.extend(two(model.map(|model| &model.tpot_ms)));
+    row.extend([
+        number(model.map(|model| model.prompt_tokens)),
+        number(model.map(|model| model.output_tokens)),
+        rate(model.map(|model| model.output_token_rate)),
+        percent(model.and_then(|model| model.goodput_share)),
+    ]);
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

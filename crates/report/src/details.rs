@@ -125,7 +125,9 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
         for mismatch in Mismatch::ALL {
             // Only steps of scenarios have captures and checks.
             let is_of_steps = matches!(mismatch, Mismatch::Capture | Mismatch::Check);
-            if is_of_steps && summary.visits.is_none() {
+            let is_of_models = mismatch == Mismatch::Answer;
+            let has_model = summary.streams.as_ref().is_some_and(|streams| streams.model.is_some());
+            if is_of_steps && summary.visits.is_none() || is_of_models && !has_model {
                 continue;
             }
             write!(f, " {mismatch} {}", mismatches.count(mismatch))?;

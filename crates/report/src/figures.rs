@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::all_calls::AllCalls;
 use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
+use crate::streams::StreamFigures;
 use crate::visits::VisitFigures;
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
@@ -94,6 +95,9 @@ pub struct RunFigures {
     /// Comparison with the recording; `None` if the workload is no replay, or nothing was recorded to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayComparison>,
+    /// Streams and answers of language models; `None` if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamFigures>,
     /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
     /// Point at which the run became steady.
@@ -209,6 +213,7 @@ impl RunFigures {
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),
             visits: VisitFigures::of(plan, summary),
             replay: ReplayComparison::of(plan, summary),
+            streams: StreamFigures::of(plan, summary),
             confidence: confidence(summary),
             steady: Steady::of(summary),
         }

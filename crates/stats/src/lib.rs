@@ -31,6 +31,7 @@ mod split;
 mod stall;
 mod status_codes;
 mod steadiness;
+mod streams;
 mod summary;
 mod timing;
 mod tls;
@@ -63,6 +64,7 @@ pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use status_codes::StatusCodes;
 pub use steadiness::{Steadiness, steady_from};
+pub use streams::{ModelEnd, ModelSummary, StreamEnd, StreamFate, StreamNews, StreamSummary};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
 pub use timing::{Percentile, Timing, samples_needed};
 pub use tls::{

@@ -21,12 +21,14 @@ pub enum Mismatch {
     Capture,
     /// Reply that failed a check of its step.
     Check,
+    /// Reply of a language model with a status of 2xx that tells of an error, has no end, or is not what its API says.
+    Answer,
 }
 
 impl Mismatch {
     /// All checks, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Status, Self::Undecodable, Self::Size, Self::Hash, Self::Capture, Self::Check];
+    pub const ALL: [Self; 7] =
+        [Self::Status, Self::Undecodable, Self::Size, Self::Hash, Self::Capture, Self::Check, Self::Answer];
 }
 
 /// Name of the check in the report.
@@ -39,6 +41,7 @@ impl fmt::Display for Mismatch {
             Self::Hash => "hash",
             Self::Capture => "capture",
             Self::Check => "check",
+            Self::Answer => "answer",
         })
     }
 }
@@ -60,6 +63,9 @@ pub struct Mismatches {
     /// Replies that failed a check of their step.
     #[serde(default)]
     pub check: u64,
+    /// Replies of a language model that are no answers.
+    #[serde(default)]
+    pub answer: u64,
 }
 
 impl Mismatches {
@@ -71,6 +77,7 @@ impl Mismatches {
             Mismatch::Hash => self.hash += 1,
             Mismatch::Capture => self.capture += 1,
             Mismatch::Check => self.check += 1,
+            Mismatch::Answer => self.answer += 1,
         }
     }
 
@@ -84,6 +91,7 @@ impl Mismatches {
             Mismatch::Hash => self.hash,
             Mismatch::Capture => self.capture,
             Mismatch::Check => self.check,
+            Mismatch::Answer => self.answer,
         }
     }
 
@@ -100,6 +108,7 @@ impl Mismatches {
         self.hash += other.hash;
         self.capture += other.capture;
         self.check += other.check;
+        self.answer += other.answer;
     }
 }
 
@@ -134,7 +143,7 @@ mod tests {
         }
         let mut twice = mismatches;
         twice.merge(&mismatches);
-        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12]);
+        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12, 14]);
         assert_eq!(twice.total(), 42);
     }
 }

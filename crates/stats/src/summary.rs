@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    CallOutcome, Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Pauses,
-    RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes,
-    Throughput, Timing, TlsSummary, Usage, Visits, Window,
+    CallOutcome, Compressed, Errors, Groups, Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches,
+    Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes,
+    StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -133,6 +133,9 @@ pub struct Summary {
     /// Visits of scenarios, if the workload has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<Box<Visits>>,
+    /// Replies that were read as event streams, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Box<StreamSummary>>,
     /// Comparison with the recording, if the workload is a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayFigures>>,
@@ -247,6 +250,21 @@ pub struct Clocks {
     pub latency: Timing,
     /// From the first byte sent to the end: the time for which the server is accountable.
     pub service: Timing,
+}
+
+impl Clocks {
+    /// Adds the time from `due`, and from `sent` if anything was sent, to `at`.
+    pub(crate) fn add(&mut self, due: Instant, sent: Option<Instant>, at: Instant) {
+        self.latency.add(at - due);
+        if let Some(sent) = sent {
+            self.service.add(at - sent);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+    }
 }
 
 /// Figures of a session workload.
@@ -578,6 +596,7 @@ impl Summary {
         merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
         merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
+        merge_option(&mut self.streams, other.streams.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
         self.begun_late = self.begun_late.max(other.begun_late);
     }
@@ -596,6 +615,7 @@ impl Summary {
 
     /// Totals of what was due in this phase.
     pub(crate) fn totals(&self) -> Window {
+        let streams = self.streams.as_deref();
         Window {
             connections: self.connections,
             requests: self.requests,
@@ -603,6 +623,10 @@ impl Summary {
             sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.completed),
             request_bytes: self.request_bytes,
             reply_bytes: self.header_bytes + self.content_bytes,
+            events: streams.map_or(0, |streams| streams.events),
+            output_tokens: streams
+                .and_then(|streams| streams.model.as_ref())
+                .map_or(0, |model| model.output_tokens),
         }
     }
 

@@ -277,6 +277,12 @@ impl Tally {
         *self.counts.entry(name.into()).or_default() += 1;
     }
 
+    /// Counts one occurrence of a name that a peer chose. Beyond `names_max` names, further ones count as `other`.
+    pub fn add_of_peer(&mut self, name: String, names_max: usize) {
+        let is_known = self.counts.contains_key(name.as_str());
+        if is_known || self.counts.len() < names_max { self.add(name) } else { self.add("other") }
+    }
+
     /// Counts several occurrences.
     pub fn add_count(&mut self, name: impl Into<Cow<'static, str>>, count: u64) {
         *self.counts.entry(name.into()).or_default() += count;

@@ -25,6 +25,12 @@ pub struct Window {
     pub request_bytes: u64,
     /// Bytes of the header blocks and bodies of these replies.
     pub reply_bytes: u64,
+    /// Events of streams.
+    #[serde(default)]
+    pub events: u64,
+    /// Tokens of models' answers that became complete.
+    #[serde(default)]
+    pub output_tokens: u64,
 }
 
 impl AddAssign for Window {
@@ -35,6 +41,8 @@ impl AddAssign for Window {
         self.sessions += other.sessions;
         self.request_bytes += other.request_bytes;
         self.reply_bytes += other.reply_bytes;
+        self.events += other.events;
+        self.output_tokens += other.output_tokens;
     }
 }
 
@@ -50,6 +58,8 @@ impl Sub for Window {
             sessions: self.sessions - earlier.sessions,
             request_bytes: self.request_bytes - earlier.request_bytes,
             reply_bytes: self.reply_bytes - earlier.reply_bytes,
+            events: self.events - earlier.events,
+            output_tokens: self.output_tokens - earlier.output_tokens,
         }
     }
 }
@@ -67,6 +77,10 @@ pub struct Throughput {
     pub sessions: f64,
     /// Bytes of requests, and of the header blocks and bodies of replies.
     pub bytes: f64,
+    /// Events of streams.
+    pub events: f64,
+    /// Tokens of models' answers that became complete.
+    pub output_tokens: f64,
 }
 
 impl Throughput {
@@ -81,6 +95,8 @@ impl Throughput {
             replies: per_second(window.replies),
             sessions: per_second(window.sessions),
             bytes: per_second(window.request_bytes + window.reply_bytes),
+            events: per_second(window.events),
+            output_tokens: per_second(window.output_tokens),
         }
     }
 }

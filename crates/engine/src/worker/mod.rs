@@ -383,6 +383,7 @@ fn figures(plan: &Plan) -> RecordedFigures {
         slowest: plan.recording.slowest as usize,
         kernel: plan.recording.kernel_sends.is_some(),
         clocks: plan.watch.clocks,
+        models: plan.replies.streams.model.is_some(),
     }
 }
 

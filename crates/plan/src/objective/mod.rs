@@ -6,14 +6,15 @@
 //!   objective   = metric relation bound
 //!   metric      = [ clock "." ] figure | share | "replies"
 //!   clock       = "latency" | "service" | "response" | "transfer" | "connect" | "handshake" | "session" | "lag"
+//!               | "first" | "gap" (events of a stream) | "ttft" | "itl" | "tpot" | "e2e" (answers of a language model)
 //!   figure      = "p" number | "mean" | "min" | "max"
-//!   share       = "errors" | "failed" | "unexpected" | "checks" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
+//!   share       = "errors" | "failed" | "unexpected" | "checks" | "goodput" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
 //!   relation    = "<" | "<=" | ">" | ">="
 //!   bound       = number unit
 //!   unit        = "us" | "µs" | "ms" | "s" | "m" | "min" | "h" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
 //! ```
 //!
-//! The default clock is `latency`. Spaces are allowed between the parts. A [`Tolerance`] has a sign before its number,
+//! The default clock is `latency`, and `e2e` is another name for it. Spaces are allowed between the parts. A [`Tolerance`] has a sign before its number,
 //! and two more units: `%` of the baseline's figure and, for a share, `pp` (percentage points): `p99>+5%`.
 
 mod parse;
@@ -119,6 +120,16 @@ pub enum Clock {
     Session,
     /// From the instant at which an arrival was due to its start: the generator's own delay.
     Lag,
+    /// From the instant at which a call was due to the first event of the stream that answers it.
+    FirstEvent,
+    /// From one event of a stream to the next that did not come together with it.
+    Gap,
+    /// From the instant at which a call was due to the first token of a language model's answer.
+    FirstToken,
+    /// From one token to the next that did not come together with it.
+    TokenGap,
+    /// The mean time between the tokens of an answer.
+    PerToken,
 }
 
 /// A statistic of many times.
@@ -145,6 +156,8 @@ pub enum Share {
     Unexpected,
     /// Checks that passed, as a share of the checks made on replies.
     Checks,
+    /// Calls answered by a language model within all bounds of the goodput, as a share of calls ended.
+    Good,
     /// Replies of a status class, 1 to 5, as a share of all replies.
     Status(u8),
 }
@@ -340,7 +353,7 @@ impl Display for Metric {
 
 impl Clock {
     /// All clocks.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Latency,
         Self::Service,
         Self::Response,
@@ -349,6 +362,11 @@ impl Clock {
         Self::Handshake,
         Self::Session,
         Self::Lag,
+        Self::FirstEvent,
+        Self::Gap,
+        Self::FirstToken,
+        Self::TokenGap,
+        Self::PerToken,
     ];
 
     /// Returns the name, as it is typed.
@@ -363,6 +381,11 @@ impl Clock {
             Self::Handshake => "handshake",
             Self::Session => "session",
             Self::Lag => "lag",
+            Self::FirstEvent => "first",
+            Self::Gap => "gap",
+            Self::FirstToken => "ttft",
+            Self::TokenGap => "itl",
+            Self::PerToken => "tpot",
         }
     }
 }
@@ -385,6 +408,7 @@ impl Display for Share {
             Self::Failed => f.write_str("failed"),
             Self::Unexpected => f.write_str("unexpected"),
             Self::Checks => f.write_str("checks"),
+            Self::Good => f.write_str("goodput"),
             Self::Status(class) => write!(f, "{class}xx"),
         }
     }

@@ -29,7 +29,7 @@ impl Display for ParseError {
 /// Descriptions of the expected text.
 mod expected {
     pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, \
-         transfer, connect, handshake, session, lag; p50, mean, min, max)";
+         transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e; p50, mean, min, max)";
     pub(super) const FIGURE: &str = "p and a percentage such as p99, or mean, min or max";
     pub(super) const PERCENTAGE: &str = "a percentage above 0 and below 100";
     pub(super) const RELATION: &str = "<, <=, > or >=";
@@ -192,7 +192,10 @@ impl<'a> Reader<'a> {
         let start = *self;
         let word = self.word();
         let clock = word.split_once('.').and_then(|(name, figure)| {
-            let clock = Clock::ALL.into_iter().find(|clock| clock.name() == name)?;
+            let clock = match name {
+                "e2e" => Clock::Latency,
+                name => Clock::ALL.into_iter().find(|clock| clock.name() == name)?,
+            };
             Some((clock, name.len() + 1, figure))
         });
         if let Some((clock, before, figure)) = clock {
@@ -206,6 +209,7 @@ impl<'a> Reader<'a> {
             b"failed" => Share::Failed,
             b"unexpected" => Share::Unexpected,
             b"checks" => Share::Checks,
+            b"goodput" => Share::Good,
             b"replies" => return Ok(Metric::Replies),
             [class @ b'1'..=b'5', b'x', b'x'] => Share::Status(class - b'0'),
             [b'p', b'0'..=b'9' | b'.', ..] | b"mean" | b"min" | b"max" => {

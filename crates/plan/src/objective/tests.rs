@@ -35,6 +35,9 @@ fn times_have_a_clock_a_figure_and_a_unit() {
         Relation::AtMost,
         3600.0,
     );
+    let ttft = Metric::Time { clock: Clock::FirstToken, figure: Figure::Quantile(0.99) };
+    check("ttft.p99<500ms", ttft, Relation::Below, 0.5);
+    check("e2e.p99<5s", latency(Figure::Quantile(0.99)), Relation::Below, 5.0);
     let connect = Metric::Time { clock: Clock::Connect, figure: Figure::Min };
     check(" connect.min >= 1 ms ", connect, Relation::AtLeast, 0.001);
 }
@@ -46,6 +49,7 @@ fn shares_are_percentages_and_rates_need_no_unit() {
     check("failed<=0", Metric::Share(Share::Failed), Relation::AtMost, 0.0);
     check("2xx>=99%", Metric::Share(Share::Status(2)), Relation::AtLeast, 0.99);
     check("checks>=99.9%", Metric::Share(Share::Checks), Relation::AtLeast, 0.999);
+    check("goodput>=95%", Metric::Share(Share::Good), Relation::AtLeast, 0.95);
     check("replies>950/s", Metric::Replies, Relation::Above, 950.0);
     check("replies>950", Metric::Replies, Relation::Above, 950.0);
 }

@@ -34,21 +34,24 @@ impl Coding {
     /// several.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
-        let mut coding = Self::Identity;
-        for value in values(head, b"content-encoding") {
-            for name in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
-                let next = match name.to_ascii_lowercase().as_slice() {
-                    b"" | b"identity" => continue,
-                    b"gzip" | b"x-gzip" => Self::Gzip,
-                    b"br" => Self::Brotli,
-                    b"zstd" => Self::Zstd,
-                    _ => return None,
-                };
-                if coding != Self::Identity {
-                    return None;
-                }
-                coding = next;
+        values(head, b"content-encoding").try_fold(Self::Identity, Self::with)
+    }
+
+    /// Returns the coding with those of a further field value applied; `None` as for [`Coding::of`].
+    pub(super) fn with(self, value: &[u8]) -> Option<Self> {
+        let mut coding = self;
+        for name in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+            let next = match name.to_ascii_lowercase().as_slice() {
+                b"" | b"identity" => continue,
+                b"gzip" | b"x-gzip" => Self::Gzip,
+                b"br" => Self::Brotli,
+                b"zstd" => Self::Zstd,
+                _ => return None,
+            };
+            if coding != Self::Identity {
+                return None;
             }
+            coding = next;
         }
         Some(coding)
     }
@@ -92,6 +95,29 @@ impl<W: Write> Decoder<W> {
             Inner::Gzip(decoder) => decoder.write_all(bytes),
             Inner::Brotli(decoder) => decoder.write_all(bytes),
             Inner::Zstd(decoder) => decoder.write_all(bytes),
+        }
+    }
+
+    /// Passes on all that the bytes so far decompress to.
+    ///
+    /// # Errors
+    /// As for [`Decoder::push`].
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Inner::Identity(writer) => writer.flush(),
+            Inner::Gzip(decoder) => decoder.flush(),
+            Inner::Brotli(decoder) => decoder.flush(),
+            Inner::Zstd(decoder) => decoder.flush(),
+        }
+    }
+
+    /// Returns the writer.
+    pub fn writer(&mut self) -> &mut W {
+        match &mut self.0 {
+            Inner::Identity(writer) => writer,
+            Inner::Gzip(decoder) => decoder.get_mut(),
+            Inner::Brotli(decoder) => decoder.get_mut(),
+            Inner::Zstd(decoder) => decoder.get_mut(),
         }
     }
 
@@ -193,6 +219,29 @@ mod tests {
             assert_eq!(decoded(coding, &[&first, &second]).unwrap(), b"one two", "{coding:?}");
             assert_eq!(decoded(coding, &[&[first, second].concat()]).unwrap(), b"one two", "{coding:?}");
         }
+    }
+
+    #[test]
+    fn each_flushed_part_of_a_stream_is_there_at_once() {
+        fn check<W: Write>(coding: Coding, encoder: &mut W, encoded: impl Fn(&mut W) -> Vec<u8>) {
+            let mut decoder = Decoder::new(coding, Vec::new()).unwrap();
+            for part in [&b"data: a\n\n"[..], b"data: b\n\n", b"data: c\n\n"] {
+                encoder.write_all(part).unwrap();
+                encoder.flush().unwrap();
+                decoder.writer().clear();
+                decoder.push(&encoded(encoder)).unwrap();
+                decoder.flush().unwrap();
+                assert_eq!(decoder.writer(), part, "{coding:?}");
+            }
+        }
+
+        check(Coding::Identity, &mut Vec::new(), std::mem::take);
+        let gzip = &mut flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        check(Coding::Gzip, gzip, |encoder| std::mem::take(encoder.get_mut()));
+        let brotli = &mut brotli::CompressorWriter::new(Vec::new(), 4096, 3, 18);
+        check(Coding::Brotli, brotli, |encoder| std::mem::take(encoder.get_mut()));
+        let zstd = &mut zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        check(Coding::Zstd, zstd, |encoder| std::mem::take(encoder.get_mut()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::framing::{Body, Chunked};
 use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
+use crate::content::Content;
 use crate::header_block::Marks;
 use crate::token::is_token;
 use crate::{ProtocolError, Reuse, alt_svc};
@@ -28,6 +29,7 @@ pub(super) struct Head {
     /// `Err` matters only if the body depends on it.
     length: Result<Option<u64>, ProtocolError>,
     pub(super) marks: Marks,
+    pub(super) content: Content,
     /// The status line is valid, and nothing else in the block has to be kept.
     is_plain: bool,
 }
@@ -74,6 +76,7 @@ impl Head {
             other_coding: false,
             length: Ok(None),
             marks: Marks::default(),
+            content: Content::default(),
             is_plain: understood,
         };
         if head.read_regular_fields(&block[fields_start..], fields_max, &mut wanted) {
@@ -156,7 +159,12 @@ impl Head {
                 }
             }
             10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
-            10 | 16 => self.marks.add(name),
+            10 => self.marks.add(name),
+            12 => self.content.read_field(name, value),
+            16 => {
+                self.marks.add(name);
+                self.content.read_field(name, value);
+            }
             13 if name.eq_ignore_ascii_case(b"server-timing") => {
                 if let Some(kept) = &mut wanted.server_timing {
                     add_to_list(kept, value);

@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine, Wanted};
 pub use self::header_cache::HeaderCache;
+use crate::content::{Content, Streamed};
 use crate::request::Request;
 use crate::{CallId, Event, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
 
@@ -47,6 +48,8 @@ pub struct Options {
     pub header_blocks: bool,
     /// True to hand out bodies ([`Event::ReplyBody`]).
     pub bodies: bool,
+    /// The replies whose bodies are handed out in any case, as streams ([`Event::StreamStarted`]).
+    pub streamed: Streamed,
     /// True to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
     pub server_timing: bool,
     /// True to keep the `Alt-Svc` of replies ([`Engine::take_alt_svc`]).
@@ -63,6 +66,7 @@ impl Default for Options {
             pipeline: usize::MAX,
             header_blocks: false,
             bodies: false,
+            streamed: Streamed::Never,
             server_timing: false,
             alt_svc: false,
             upgrades: false,
@@ -127,7 +131,7 @@ enum State {
         interim: u32,
     },
     /// In its body.
-    Body { body: Body, size: ReplySize, reuse: Reuse },
+    Body { body: Body, size: ReplySize, reuse: Reuse, hands_out: bool },
     /// Nothing more is expected of the peer; whatever arrives is ignored.
     Closed,
 }
@@ -138,6 +142,7 @@ const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
 struct PendingEvents {
     started: Option<u16>,
     head: Option<HeaderBlock>,
+    stream: Option<Content>,
 }
 
 impl Engine {
@@ -377,16 +382,18 @@ impl Engine {
                         return Ok(Some(event));
                     }
                 }
-                State::Body { body, size, .. } => match body.advance(input, size, &self.options.limits)? {
-                    Progress::NeedMore => return Ok(None),
-                    Progress::Data(data) => {
-                        if self.options.bodies && !data.is_empty() {
-                            let call = self.pending.front().expect("a body belongs to a call").call;
-                            return Ok(Some(Event::ReplyBody { call, data: Cow::Borrowed(data) }));
+                State::Body { body, size, hands_out, .. } => {
+                    match body.advance(input, size, &self.options.limits)? {
+                        Progress::NeedMore => return Ok(None),
+                        Progress::Data(data) => {
+                            if *hands_out && !data.is_empty() {
+                                let call = self.pending.front().expect("a body belongs to a call").call;
+                                return Ok(Some(Event::ReplyBody { call, data: Cow::Borrowed(data) }));
+                            }
                         }
+                        Progress::Done => return Ok(Some(self.finish_reply())),
                     }
-                    Progress::Done => return Ok(Some(self.finish_reply())),
-                },
+                }
             }
         }
     }
@@ -395,7 +402,7 @@ impl Engine {
     #[must_use]
     pub fn skippable(&self) -> u64 {
         match &self.state {
-            State::Body { body, .. } if !self.options.bodies => body.content_ahead(),
+            State::Body { body, hands_out: false, .. } => body.content_ahead(),
             State::Head { .. } | State::Body { .. } | State::Closed => 0,
         }
     }
@@ -436,14 +443,20 @@ impl Engine {
 
     fn pop_pending_event(&mut self) -> Option<Event<'static>> {
         let pending_events = &mut self.pending_events;
-        if pending_events.started.is_none() && pending_events.head.is_none() {
+        if pending_events.started.is_none()
+            && pending_events.head.is_none()
+            && pending_events.stream.is_none()
+        {
             return None;
         }
         let call = self.pending.front().expect("events are pending_events about a call").call;
         if let Some(status) = pending_events.started.take() {
             return Some(Event::ReplyStarted { call, status });
         }
-        pending_events.head.take().map(|head| Event::ReplyHead { call, head })
+        if let Some(head) = pending_events.head.take() {
+            return Some(Event::ReplyHead { call, head });
+        }
+        pending_events.stream.take().map(|content| Event::StreamStarted { call, content })
     }
 
     /// Reads on in a header block. `None` means that it must be called again: an interim reply was skipped,
@@ -535,7 +548,10 @@ impl Engine {
             if self.options.header_blocks {
                 self.pending_events.head = Some(HeaderBlock::marked(block, head.marks));
             }
-            self.state = State::Body { body, size, reuse: head.reuse };
+            let is_streamed = self.options.streamed.includes(head.content);
+            self.pending_events.stream = is_streamed.then_some(head.content);
+            let hands_out = self.options.bodies || is_streamed;
+            self.state = State::Body { body, size, reuse: head.reuse, hands_out };
             header_cache.keep(block, head);
         }
         self.partial = Vec::new();
@@ -556,9 +572,12 @@ impl Engine {
         self.server_timing.clear();
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
-        self.state =
-            State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
         let event = Event::ReplyStarted { call: front.call, status: head.status };
+        let body = head.body(front.request.forbids_reply_content())?;
+        let is_streamed = self.options.streamed.includes(head.content);
+        self.pending_events.stream = is_streamed.then_some(head.content);
+        let hands_out = self.options.bodies || is_streamed;
+        self.state = State::Body { body, size, reuse: head.reuse, hands_out };
         self.pending_events.head = if self.options.header_blocks { header_cache.block() } else { None };
         Ok(Some(event))
     }

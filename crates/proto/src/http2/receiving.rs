@@ -10,8 +10,9 @@ use super::frame::{
 };
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP};
+use crate::content::Streamed;
 use crate::reply_head::{Head, Section};
-use crate::{Awaited, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
+use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
 
 /// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
@@ -57,14 +58,22 @@ impl Connection {
             }
             Piece::Body { stream, bytes } => {
                 self.add_content(Some(stream), bytes.len() as u64);
-                let wanted = self.options.bodies.then(|| self.streams.get_mut(stream)).flatten();
-                Ok(wanted.map(|stream| Event::ReplyBody { call: stream.call, data: bytes.into() }))
+                Ok(self.taker_of(stream).map(|call| Event::ReplyBody { call, data: bytes.into() }))
             }
             Piece::DataEnd(data) => {
                 self.handle_data_end(now, data)?;
                 Ok(None)
             }
         }
+    }
+
+    /// Returns the call whose reply a stream carries, if its body is handed out.
+    fn taker_of(&mut self, stream: u32) -> Option<CallId> {
+        if !self.options.bodies && self.options.streamed == Streamed::Never {
+            return None;
+        }
+        let stream = self.streams.get_mut(stream)?;
+        matches!(stream.reply, Reply::Body { hands_out: true, .. }).then_some(stream.call)
     }
 
     /// Checks that this piece may come now; `None` stands for a malformed frame.
@@ -227,11 +236,16 @@ impl Connection {
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         let server_timing = self.header_decoder.block_server_timing();
-        stream.reply = Reply::Body { size, expected, server_timing };
-        let call = stream.call;
+        let is_streamed = self.options.streamed.includes(head.content);
+        let hands_out = self.options.bodies || is_streamed;
+        stream.reply = Reply::Body { size, expected, server_timing, hands_out };
+        let (call, content) = (stream.call, head.content);
         self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
         if let Some(head) = self.header_decoder.take_text() {
             self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
+        }
+        if is_streamed {
+            self.pending_events.push_back(Event::StreamStarted { call, content });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }

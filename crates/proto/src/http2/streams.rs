@@ -66,6 +66,8 @@ pub(super) enum Reply {
         expected: Option<u64>,
         /// The `server-timing` of its header block, if it is wanted and there is one.
         server_timing: Option<Box<[u8]>>,
+        /// It is handed out as it comes.
+        hands_out: bool,
     },
 }
 

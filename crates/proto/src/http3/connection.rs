@@ -138,6 +138,8 @@ pub(super) struct Body {
     pub(super) expected: Option<u64>,
     /// The `server-timing` of its header block, if it is wanted and there is one.
     pub(super) server_timing: Option<Box<[u8]>>,
+    /// It is handed out as it comes.
+    pub(super) hands_out: bool,
 }
 
 /// A call that waits for a stream.

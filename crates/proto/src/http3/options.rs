@@ -2,6 +2,7 @@
 
 use super::frame::Parameter;
 use crate::ReplyLimits;
+use crate::content::Streamed;
 use crate::reply_head::WantedFields;
 
 /// The options of an engine.
@@ -15,6 +16,9 @@ pub struct Options {
     pub header_blocks: bool,
     /// True to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
     pub bodies: bool,
+    /// The replies whose bodies are handed out in any case, as streams
+    /// ([`Event::StreamStarted`](crate::Event::StreamStarted)).
+    pub streamed: Streamed,
     /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`](super::Engine::server_timing)).
     pub server_timing: bool,
     /// True to keep the `alt-svc` of replies ([`Engine::alt_svc`](super::Engine::alt_svc)).
@@ -30,6 +34,7 @@ impl Default for Options {
             header_table: 4096,
             header_blocks: false,
             bodies: false,
+            streamed: Streamed::Never,
             server_timing: false,
             alt_svc: false,
             limits: Limits::default(),

@@ -189,7 +189,7 @@ impl Connection {
                     && let Reply::Body(body) = &mut call.reply
                 {
                     body.size.content += bytes.len() as u64;
-                    if self.options.bodies {
+                    if body.hands_out {
                         let data = bytes.to_vec().into();
                         self.pending_events.push_back(Event::ReplyBody { call: call.call, data });
                     }
@@ -259,11 +259,17 @@ impl Connection {
                 let expected = if has_content { head.content_length } else { Some(0) };
                 let size = ReplySize { header: head.size, ..ReplySize::default() };
                 let server_timing = self.sections.block_server_timing();
-                call.reply = Reply::Body(Body { size, expected, server_timing });
+                let content = head.content;
+                let is_streamed = self.options.streamed.includes(content);
+                let hands_out = self.options.bodies || is_streamed;
+                call.reply = Reply::Body(Body { size, expected, server_timing, hands_out });
                 let call = call.call;
                 self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
                 if let Some(head) = self.sections.take_text() {
                     self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
+                }
+                if is_streamed {
+                    self.pending_events.push_back(Event::StreamStarted { call, content });
                 }
                 Ok(())
             }

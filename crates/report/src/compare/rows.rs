@@ -79,7 +79,7 @@ pub fn is_comparable(metric: Metric) -> bool {
         Metric::Time { clock: Clock::Latency, figure } => {
             matches!(figure, Figure::Mean | Figure::Quantile(_))
         }
-        Metric::Share(Share::Checks | Share::Status(_)) | Metric::Time { .. } => false,
+        Metric::Share(Share::Checks | Share::Good | Share::Status(_)) | Metric::Time { .. } => false,
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
         Metric::Time { clock: Clock::Latency, figure: Figure::Quantile(share) } => {
             latency.supported_quantile(share).map(|value| value.as_secs_f64())
         }
-        Metric::Time { .. } | Metric::Share(Share::Checks | Share::Status(_)) => None,
+        Metric::Time { .. } | Metric::Share(Share::Checks | Share::Good | Share::Status(_)) => None,
     }
 }
 

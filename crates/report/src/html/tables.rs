@@ -11,6 +11,7 @@ use crate::figures::Times;
 use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
+use crate::streams::{TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows};
 use crate::tls::{describe, occurring_kinds};
 
 use super::about::Fact;
@@ -105,14 +106,12 @@ pub(super) fn times(document: &Document) -> Table {
         rows.push(times_row("send lag", "request written to sent, by the kernel", &figures.send_lag_ms));
         rows.push(times_row("kernel to kernel", "request sent to reply received", &figures.kernel_ms));
     }
-    Table {
-        caption: "Percentiles of all clocks, in ms",
-        head: vec![
-            "Clock", "mean", "min", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "samples",
-        ],
-        rows,
-    }
+    Table { caption: "Percentiles of all clocks, in ms", head: TIMES_HEAD.to_vec(), rows }
 }
+
+/// Head of a table of percentiles.
+const TIMES_HEAD: [&str; 12] =
+    ["Clock", "mean", "min", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "samples"];
 
 pub(super) fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
     let Times { mean, min, p50, p75, p90, p95, p99, p999, p9999, max, .. } = *times;
@@ -196,6 +195,7 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
                 Mismatch::Hash => "digest of the body not as given by --expect-body-hash",
                 Mismatch::Capture => "without the value of a capture",
                 Mismatch::Check => "failed a check of its step",
+                Mismatch::Answer => "an error, no end, or not what the model's API says",
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })
@@ -335,6 +335,43 @@ fn handshakes(figures: &TlsSummary) -> Option<Table> {
 
 fn mean_size(sizes: &SizeMoments) -> String {
     grouped(sizes.mean(), 0)
+}
+
+/// Streams and their events.
+pub(super) fn streams(document: &Document) -> Option<Protocol> {
+    let streams = document.summary.streams.as_deref().filter(|streams| streams.started > 0)?;
+    let figures = document.figures.streams.as_ref()?;
+    let facts = facts([("Streams", fates(streams)), ("Events", events(streams, figures))]);
+    let table = timed_rows("Times of streams, in ms", &stream_rows(streams));
+    Some(Protocol { title: "Streams", facts, table: Some(table) })
+}
+
+/// Answers of a language model.
+pub(super) fn model(document: &Document) -> Option<Protocol> {
+    let model = document.summary.streams.as_ref()?.model.as_deref()?;
+    let figures = document.figures.streams.as_ref()?.model.as_ref()?;
+    let facts = facts([
+        ("Answers", answers(model)),
+        ("Output tokens", output_tokens(figures)),
+        (
+            "Prompt tokens",
+            if figures.prompt_tokens > 0 { count(figures.prompt_tokens) } else { String::new() },
+        ),
+        ("Goodput", goodput(&document.plan, figures).unwrap_or_default()),
+        ("Finished by", names(&model.finish_reasons)),
+        ("Errors told", names(&model.errors)),
+    ]);
+    let table = timed_rows("Times of answers, in ms", &model_rows(model));
+    Some(Protocol { title: "Language model", facts, table: Some(table) })
+}
+
+fn timed_rows(caption: &'static str, rows: &[TimesRow<'_>]) -> Table {
+    let rows = rows.iter().filter(|row| !row.times.is_empty());
+    Table {
+        caption,
+        head: TIMES_HEAD.to_vec(),
+        rows: rows.map(|row| times_row(row.long_name, row.about, &Times::of(row.times))).collect(),
+    }
 }
 
 /// Fate of streams, and compression of header fields.

@@ -226,7 +226,40 @@ impl<'a> Times<'a> {
             Clock::Transfer => without_end(Cow::Borrowed(&summary.transfer)),
             Clock::Connect => without_end(Cow::Borrowed(&summary.connect)),
             Clock::Lag => without_end(Cow::Borrowed(&summary.lag)),
+            Clock::FirstEvent | Clock::Gap | Clock::FirstToken | Clock::TokenGap | Clock::PerToken => {
+                Self::of_streams(clock, bound, summary)
+                    .unwrap_or_else(|| without_end(Cow::Owned(Timing::default())))
+            }
         }
+    }
+
+    /// Times of streams; `None` if there are none of this clock.
+    ///
+    /// A stream that ended without the event that is waited for counts as longer than any other, and so does a call that
+    /// failed before it became a stream. Replies that are no streams have no such times.
+    fn of_streams(clock: Clock, bound: f64, summary: &'a Summary) -> Option<Self> {
+        let streams = summary.streams.as_deref()?;
+        let failed = calls(CallOutcome::Failure, summary).saturating_sub(streams.cut);
+        let overdue = overdue(bound, &summary.unfinished);
+        // `came_late`: unfinished streams in which the event has come.
+        let first = |taken: &'a Timing, came_late: u64| {
+            let open = streams.unfinished - came_late;
+            let in_vain = streams.started.saturating_sub(taken.moments.count() + open);
+            let pending = summary.unfinished.moments.count().saturating_sub(came_late);
+            Self { taken: Cow::Borrowed(taken), endless: in_vain + failed + overdue.min(pending) }
+        };
+        let without_end = |taken| Self { taken: Cow::Borrowed(taken), endless: 0 };
+        let model = streams.model.as_deref();
+        Some(match clock {
+            Clock::FirstEvent => first(&streams.first_event.latency, streams.unfinished_with_event),
+            Clock::Gap => without_end(&streams.gap),
+            Clock::FirstToken => {
+                let model = model?;
+                first(&model.first_token.latency, model.unfinished_with_token)
+            }
+            Clock::TokenGap => without_end(&model?.token_gap),
+            _ => Self { taken: Cow::Borrowed(&model?.per_token), endless: unusable(summary) + overdue },
+        })
     }
 
     fn count(&self) -> u64 {
@@ -307,6 +340,7 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
             let failed: u64 = steps().map(StepFigures::checks_failed).sum();
             (made - failed.min(made), made)
         }
+        Share::Good => (summary.streams.as_ref()?.model.as_ref()?.good, ended),
         Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
     };
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))

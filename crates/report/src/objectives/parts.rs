@@ -98,6 +98,7 @@ impl Part {
             Clock::Service => times(&self.calls.calls.service, unusable + overdue),
             Clock::Session => times(&self.completed, self.abandoned.moments.count()),
             Clock::Response | Clock::Transfer | Clock::Connect | Clock::Handshake | Clock::Lag => None,
+            Clock::FirstEvent | Clock::Gap | Clock::FirstToken | Clock::TokenGap | Clock::PerToken => None,
         }
     }
 
@@ -113,7 +114,7 @@ impl Part {
                 let made = self.calls.checks_made;
                 (made.saturating_sub(self.calls.checks_failed()), made)
             }
-            Share::Status(_) => return None,
+            Share::Status(_) | Share::Good => return None,
         };
         (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))
     }

@@ -10,7 +10,8 @@ use crate::visits::VisitsRecorder;
 use crate::{
     AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure,
     Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary,
-    SlowDetail, StepFigures, StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
+    SlowDetail, StepFigures, StepPlace, StreamEnd, StreamNews, StreamSummary, Summary, TlsSummary, Usage,
+    VisitEnd, VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -61,6 +62,8 @@ pub struct RecordedFigures {
     pub kernel: bool,
     /// Service times and lags of each interval, for those who watch the run.
     pub clocks: bool,
+    /// Figures of language models.
+    pub models: bool,
 }
 
 impl RecordedFigures {
@@ -75,6 +78,7 @@ impl RecordedFigures {
         slowest: 10,
         kernel: false,
         clocks: false,
+        models: false,
     };
 }
 
@@ -444,6 +448,29 @@ impl Recorder {
             302 => summary.periodic.1 += 1,
             _ => {}
         }
+    }
+
+    /// Records the beginning of a stream, with its status line at the instant `at`.
+    pub fn stream_started(&mut self, due: Instant, sent: Option<Instant>, at: Instant) {
+        self.streams(due).start(due, sent, at);
+    }
+
+    /// Records what came of a stream at the instant `at`.
+    pub fn stream_news(&mut self, due: Instant, sent: Option<Instant>, at: Instant, news: &StreamNews) {
+        self.streams(due).add(due, sent, at, news);
+    }
+
+    /// Records the end of a stream, or of a model's reply that was not streamed.
+    pub fn stream_ended(&mut self, due: Instant, end: &StreamEnd) {
+        self.streams(due).end(end);
+    }
+
+    fn streams(&mut self, due: Instant) -> &mut StreamSummary {
+        let models = self.figures.models;
+        self.of(due).streams.get_or_insert_with(|| {
+            let model = models.then(Box::default);
+            Box::new(StreamSummary { model, ..StreamSummary::default() })
+        })
     }
 
     /// Records the end of a call, with or without a reply. `group`: its group, if calls are grouped.

@@ -372,9 +372,13 @@ impl<N: Network> Connections<N> {
                 to.run.reply_head(call, &head);
                 EventKind::ReplyHead { call, head }
             }
+            Reply::StreamStarted { call, content } => {
+                to.run.stream_started(call.into(), content);
+                return;
+            }
             Reply::ReplyBody { call, data } => {
                 let call = call.into();
-                let links = to.run.reply_body(call, &data);
+                let links = to.run.reply_body(call, &data, now, self.stamp);
                 if links.is_empty() {
                     return;
                 }

@@ -1,6 +1,7 @@
 //! The protocol of a connection: the options of its engine, how it comes to HTTP/2, and figures of HTTP/2.
 
-use httperf_plan::{Clients, HttpVersion, Limits, Parts, Plan, Script, UriSource, Workload};
+use httperf_plan::{Clients, HttpVersion, Limits, Parts, Plan, Script, StreamedReplies, UriSource, Workload};
+use httperf_proto::content::Streamed;
 use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
 use httperf_proto::http3;
@@ -95,10 +96,21 @@ fn http1_options(plan: &Plan) -> http1::Options {
         pipeline,
         header_blocks: cookies || reads_bodies || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),
+        streamed: streamed(plan),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
         alt_svc: plan.learns_alt_svc(),
         upgrades: plan.http2.upgrade,
         limits: reply_limits(&plan.limits),
+    }
+}
+
+/// Returns the replies that are to be read as streams. Those of a model are read in any case, for its errors.
+fn streamed(plan: &Plan) -> Streamed {
+    let streams = &plan.replies.streams;
+    match (streams.model, streams.read) {
+        (Some(_), _) | (None, StreamedReplies::All) => Streamed::All,
+        (None, StreamedReplies::EventStreams) if plan.recording.detail => Streamed::EventStreams,
+        (None, StreamedReplies::EventStreams | StreamedReplies::None) => Streamed::Never,
     }
 }
 
@@ -117,6 +129,7 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
+        streamed: http1.streamed,
         server_timing: http1.server_timing,
         alt_svc: http1.alt_svc,
         limits: http2::Limits { reply: http1.limits, ..http2::Limits::default() },
@@ -129,6 +142,7 @@ fn http3_options(plan: &Plan, http1: &http1::Options) -> http3::Options {
         header_table: plan.http2.header_table.get(),
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
+        streamed: http1.streamed,
         server_timing: http1.server_timing,
         alt_svc: http1.alt_svc,
         limits: http3::Limits { reply: http1.limits, ..http3::Limits::default() },

@@ -6,17 +6,19 @@ use std::time::Duration;
 use httperf_load::page::{Link, Scanner};
 use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
+use httperf_proto::content::Content;
 use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
-    Carrier, FailedLook, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail,
-    StepCall, StepPlace,
+    Carrier, FailedLook, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply, Recorder, Sample,
+    SlowDetail, StepCall, StepPlace, StreamFate,
 };
 
 use super::super::{CallKey, SessionKey};
 use super::Run;
 use super::inspection::{self, Finding, Inspection};
 use super::kept::Kept;
+use super::stream::{Reading, Stream};
 use crate::{Observation, Observer};
 
 /// One call.
@@ -52,6 +54,8 @@ pub(in crate::worker) struct Call {
     scanner: Option<Box<Scanner>>,
     /// The state of its reply's body, if bodies are inspected.
     inspection: Option<Box<Inspection>>,
+    /// The stream that its reply is, if it is one.
+    stream: Option<Box<Stream>>,
     /// The step that made it, if one did.
     look: Option<Look>,
     /// The recorded request that it is, if it is one.
@@ -199,6 +203,7 @@ impl Call {
         self.status_line_due = None;
         self.scanner = None;
         self.inspection = None;
+        self.stream = None;
         self.kept = None;
         if let Some(look) = &mut self.look {
             look.failed = None;
@@ -230,6 +235,7 @@ impl Run<'_> {
             attempts: 0,
             scanner: None,
             inspection: None,
+            stream: None,
             look,
             recorded,
             kept: None,
@@ -268,10 +274,11 @@ impl Run<'_> {
 
     /// Ends a call that will have no reply.
     pub(in crate::worker) fn abandon_call(&mut self, key: CallKey, now: Instant) {
-        let Some(call) = self.calls.remove(key) else { return };
+        let Some(mut call) = self.calls.remove(key) else { return };
         if call.is_sent() {
             self.recorder.reply_given_up(now);
         }
+        end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
         let sample = call.sample(now);
         let detail = || call.transport.as_deref().cloned().unwrap_or_default();
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
@@ -279,7 +286,8 @@ impl Run<'_> {
 
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
-        for call in self.calls.values() {
+        for call in self.calls.values_mut() {
+            end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
             self.recorder.unfinished(call.intended, now);
             if let Some(look) = call.look {
                 self.recorder.step_unfinished(look.place, call.intended, now);
@@ -293,6 +301,7 @@ impl Run<'_> {
         if call.is_sent() {
             self.recorder.reply_given_up(now);
         }
+        end_stream(&mut self.recorder, self.plan, call, StreamFate::Cut, now);
         call.reset();
     }
 
@@ -457,9 +466,39 @@ impl Run<'_> {
         self.calls[key].scanner = Some(Box::new(scanner));
     }
 
-    /// Takes the next piece of a reply's body. Returns the links found in it.
-    pub(in crate::worker) fn reply_body(&mut self, key: CallKey, data: &[u8]) -> Vec<Link> {
+    /// The content of a reply, whose header block is complete, is wanted as it streams in.
+    pub(in crate::worker) fn stream_started(&mut self, key: CallKey, content: Content) {
         let call = &mut self.calls[key];
+        let Phase::Answering { at, status } = call.phase else {
+            unreachable!("a stream begins after its status line")
+        };
+        let streams = &self.plan.replies.streams;
+        let Some(reading) = Reading::of(status, content, streams) else { return };
+        if reading == Reading::Events {
+            self.recorder.stream_started(call.intended, call.sent, at);
+        }
+        call.stream = Some(Box::new(Stream::new(reading, content, streams, self.plan.limits.event_size)));
+    }
+
+    /// Takes the next piece of a reply's body. Returns the links found in it.
+    pub(in crate::worker) fn reply_body(
+        &mut self,
+        key: CallKey,
+        data: &[u8],
+        now: Instant,
+        stamp: Option<Instant>,
+    ) -> Vec<Link> {
+        let deadline = self.reply_deadline(now);
+        let call = &mut self.calls[key];
+        if let Some(stream) = &mut call.stream {
+            let at = stamp.unwrap_or(now);
+            let news = stream.push(data, at);
+            if !news.is_empty() {
+                // A stream may last for as long as something comes.
+                call.deadline = deadline;
+                self.recorder.stream_news(call.intended, call.sent, at, &news);
+            }
+        }
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::body) {
             self.observer.observe(Observation::ReplyBody { call: call.serial, data });
         }
@@ -490,6 +529,8 @@ impl Run<'_> {
         };
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
+        let failed = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
+        let mismatch = mismatch.or(failed);
         let call = &*call;
         let sample = Sample {
             status: Some(status),
@@ -514,6 +555,23 @@ impl Run<'_> {
         }
         status
     }
+}
+
+/// Records the end of a call's stream, if it has one. Returns the check that it failed.
+fn end_stream(
+    recorder: &mut Recorder,
+    plan: &Plan,
+    call: &mut Call,
+    fate: StreamFate,
+    now: Instant,
+) -> Option<Mismatch> {
+    let stream = call.stream.take()?;
+    let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
+    recorder.stream_ended(call.intended, &end);
+    let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
+    // A status of an error says all there is to say.
+    let is_success = matches!(call.phase, Phase::Answering { status: 200..=299, .. });
+    (is_success && !is_answer && fate == StreamFate::Completed).then_some(Mismatch::Answer)
 }
 
 /// The reply that was recorded for a request.

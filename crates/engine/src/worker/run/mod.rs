@@ -3,6 +3,7 @@
 mod calls;
 mod inspection;
 mod kept;
+mod stream;
 
 use std::io;
 use std::time::Duration;

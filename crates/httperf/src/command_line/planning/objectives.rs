@@ -1,9 +1,10 @@
 //! Objectives that a plan cannot measure, and those that can be watched while a run goes on.
 
 use httperf_plan::objective::{Clock, Metric, Objective, Share};
-use httperf_plan::{Arrivals, Plan, Workload};
+use httperf_plan::{Arrivals, Plan, StreamedReplies, Workload};
 use thiserror::Error;
 
+const MODEL: &str = "answers of a language model, which --llm reads";
 const CALLS: &str = "calls, of which this run makes none";
 
 /// Errors in objectives.
@@ -54,7 +55,7 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
             Metric::Time { clock, .. } => clock == Clock::Latency,
             Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
             Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
-            Metric::Share(Share::Checks) => false,
+            Metric::Share(Share::Checks | Share::Good) => false,
             Metric::Replies => true,
         }
 }
@@ -75,6 +76,18 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
         }
         Metric::Time { clock: Clock::Lag, .. } => {
             (!is_scheduled).then_some("arrivals on a schedule (--rate, --period or --request-rate)")
+        }
+        Metric::Time { clock: Clock::FirstEvent | Clock::Gap, .. } if plan.makes_calls() => {
+            (plan.replies.streams.read == StreamedReplies::None)
+                .then_some("replies that are read as streams, which --stream=off turns off")
+        }
+        Metric::Time { clock: Clock::FirstToken | Clock::TokenGap | Clock::PerToken, .. } => {
+            plan.replies.streams.model.is_none().then_some(MODEL)
+        }
+        Metric::Share(Share::Good) => {
+            plan.replies.streams.goodput.is_empty().then_some(
+                "the bounds of a good answer (--llm with --goodput, such as 'ttft<500ms,tpot<50ms')",
+            )
         }
         Metric::Time { .. } | Metric::Share(Share::Status(_)) | Metric::Replies => {
             (!plan.makes_calls()).then_some(CALLS)
@@ -99,6 +112,17 @@ mod tests {
             (&[][..], "handshake.p99<5ms", "TLS, which an https:// URL or --ssl asks for"),
             (&[], "session.p99<1s", "a session workload (--wsess, --wsesslog or --wsesspage)"),
             (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
+            (&[], "ttft.p99<1s", "answers of a language model, which --llm reads"),
+            (
+                &["--llm=openai"],
+                "goodput>90%",
+                "the bounds of a good answer (--llm with --goodput, such as 'ttft<500ms,tpot<50ms')",
+            ),
+            (
+                &["--stream=off"],
+                "first.p99<1s",
+                "replies that are read as streams, which --stream=off turns off",
+            ),
             (&["--num-calls=0"], "p99<1ms", "calls, of which this run makes none"),
             (&["--num-calls=0"], "2xx>=99%", "calls, of which this run makes none"),
             (&["--num-calls=0"], "replies>1/s", "calls, of which this run makes none"),
@@ -119,6 +143,8 @@ mod tests {
             &["--request-rate=5", "--duration=1", "--slo=lag.p99<1ms"],
             &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],
             &["--expect-status=200", "--slo=unexpected<=0"],
+            &["--slo=first.p99<1s,gap.max<1s"],
+            &["--llm=openai", "--goodput=ttft<1s", "--slo=ttft.p99<1s,itl.p99<1s,tpot.p50<1s,goodput>99%"],
             &["--slo=service.p99<1ms,response.max<1s,transfer.mean<1s,5xx<1%,replies>=1"],
         ] {
             assert!(planned(argv).0.is_ok(), "{argv:?}");

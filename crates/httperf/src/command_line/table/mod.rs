@@ -16,6 +16,7 @@ mod schedule;
 mod sessions;
 mod sockets;
 mod sources;
+mod streams;
 mod target;
 mod tls;
 mod workload;
@@ -43,6 +44,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Requests", options: requests::OPTIONS },
         Group { title: "Bodies and header fields", options: material::OPTIONS },
         Group { title: "Checks of replies", options: checks::OPTIONS },
+        Group { title: "Streams and language models", options: streams::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
         Group { title: "QUIC, under HTTP/3", options: quic::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
@@ -81,7 +83,7 @@ impl Args {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// The number of those groups, which come first above.
-const RUN_GROUPS: usize = 17;
+const RUN_GROUPS: usize = 18;
 
 #[cfg(test)]
 mod tests {

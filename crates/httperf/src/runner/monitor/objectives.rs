@@ -150,8 +150,8 @@ impl SeenIntervals {
             }
             Share::Failed => (self.failed, self.replies + self.failed),
             Share::Unexpected => (self.unexpected, self.replies + self.failed),
-            // Intervals do not count checks; such an objective is not watched.
-            Share::Checks => return false,
+            // Intervals count neither; such an objective is not watched.
+            Share::Checks | Share::Good => return false,
             // At most.
             Share::Status(_) => (self.replies - self.http_errors, self.replies),
         };

@@ -1,0 +1,424 @@
+//! A reply that is read as it streams in: event by event, or as what a language model answers.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use httperf_plan::{Goodput, StreamedReplies, Streams};
+use httperf_proto::content::openai::{self, Piece};
+use httperf_proto::content::sse::{Item, Parser};
+use httperf_proto::content::{Content, Decoder};
+use httperf_stats::{Instant, ModelEnd, StreamEnd, StreamFate, StreamNews};
+
+/// The form in which the body of a reply is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Event by event.
+    Events,
+    /// As a whole: the reply of a model that was not asked to stream it, or an error.
+    Whole,
+}
+
+/// A reply that streams in.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// `None` once it cannot be decompressed.
+    decoder: Option<Decoder<Reader>>,
+}
+
+/// The reader of a body, decompressed.
+#[derive(Debug)]
+struct Reader {
+    body: Body,
+    /// The instant at which the bytes at hand arrived.
+    now: Instant,
+    news: StreamNews,
+    events: Arrivals,
+    model: Option<Model>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Events(Parser),
+    Whole { bytes: Vec<u8>, size_max: usize },
+}
+
+/// The instants at which events arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    count: u64,
+    first: Option<Instant>,
+    last: Option<Instant>,
+    longest_gap: Option<Duration>,
+}
+
+/// What an event's arrival ended.
+enum Arrival {
+    /// The wait for the first one.
+    First,
+    /// A gap.
+    Gap(Duration),
+    /// Nothing: it came together with the one before it.
+    Together,
+}
+
+/// The answer of a language model so far.
+#[derive(Debug, Default)]
+struct Model {
+    /// Events with content.
+    pieces: Arrivals,
+    finish_reason: Option<String>,
+    usage: Option<openai::Usage>,
+    error: Option<String>,
+    is_done: bool,
+    is_malformed: bool,
+}
+
+impl Reading {
+    /// Returns the form in which a reply is read; `None` if it is not read as a stream.
+    pub(super) fn of(status: u16, content: Content, streams: &Streams) -> Option<Self> {
+        let is_success = (200..300).contains(&status);
+        let is_stream = content.is_event_stream || streams.read == StreamedReplies::All;
+        if is_success && is_stream {
+            return Some(Self::Events);
+        }
+        streams.model.map(|_| Self::Whole)
+    }
+}
+
+impl Stream {
+    /// Begins to read a body. `event_size`: bytes of an event, or of a whole body, that are read at most.
+    pub(super) fn new(reading: Reading, content: Content, streams: &Streams, event_size: usize) -> Self {
+        let body = match reading {
+            Reading::Events => Body::Events(Parser::new(event_size)),
+            Reading::Whole => Body::Whole { bytes: Vec::new(), size_max: event_size },
+        };
+        let reader = Reader {
+            body,
+            now: Instant::default(),
+            news: StreamNews::default(),
+            events: Arrivals::default(),
+            model: streams.model.map(|_| Model::default()),
+        };
+        Self { decoder: content.coding.and_then(|coding| Decoder::new(coding, reader).ok()) }
+    }
+
+    /// Takes the next bytes of the body, which arrived at `now`. Returns what they brought.
+    pub(super) fn push(&mut self, bytes: &[u8], now: Instant) -> StreamNews {
+        let Some(decoder) = &mut self.decoder else { return StreamNews::default() };
+        let reader = decoder.writer();
+        (reader.now, reader.news) = (now, StreamNews::default());
+        // An event counts when its last byte has arrived, not when a decoder has enough to go on with.
+        let read = decoder.push(bytes).and_then(|()| decoder.flush());
+        let news = decoder.writer().news;
+        if read.is_err() {
+            self.decoder = None;
+        }
+        news
+    }
+
+    /// Ends it at the instant `now`. `due`: when its call was due.
+    pub(super) fn end(
+        mut self,
+        fate: StreamFate,
+        due: Instant,
+        now: Instant,
+        goodput: &Goodput,
+    ) -> StreamEnd {
+        let Some(decoder) = &mut self.decoder else {
+            // It could not be decompressed: nothing is known of it but that it was there.
+            return StreamEnd { fate, is_streamed: true, ..StreamEnd::default() };
+        };
+        let reader = decoder.writer();
+        let (is_streamed, within_event) = match &reader.body {
+            Body::Events(parser) => (true, parser.is_within_event()),
+            Body::Whole { bytes, .. } => {
+                if let (Some(model), StreamFate::Completed) = (&mut reader.model, fate) {
+                    model.read_whole(bytes);
+                }
+                (false, false)
+            }
+        };
+        let events = reader.events;
+        StreamEnd {
+            fate,
+            is_streamed,
+            events: events.count,
+            within_event,
+            longest_gap: events.longest_gap,
+            duration: events.span(),
+            model: reader.model.take().map(|model| model.end(is_streamed, due, now, goodput)),
+        }
+    }
+}
+
+impl Write for Reader {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Self { body, now, news, events, model } = self;
+        match body {
+            Body::Whole { bytes: whole, size_max } => {
+                let room = *size_max - whole.len();
+                whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            Body::Events(parser) => parser.push(bytes, &mut |item| match item {
+                Item::Event(event) => {
+                    news.events += 1;
+                    news.oversized += u64::from(event.is_cut);
+                    match events.add(*now) {
+                        Arrival::First => news.has_first = true,
+                        Arrival::Gap(gap) => news.gap = Some(gap),
+                        Arrival::Together => news.coalesced += 1,
+                    }
+                    if let Some(model) = model {
+                        model.read_event(event.data, *now, news);
+                    }
+                }
+                Item::Comment => news.comments += 1,
+                Item::Retry(_) => {}
+            }),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Arrivals {
+    /// Adds an event.
+    fn add(&mut self, now: Instant) -> Arrival {
+        self.count += 1;
+        let Some(last) = self.last.replace(now) else {
+            self.first = Some(now);
+            return Arrival::First;
+        };
+        if now == last {
+            return Arrival::Together;
+        }
+        let gap = now - last;
+        self.longest_gap = self.longest_gap.max(Some(gap));
+        Arrival::Gap(gap)
+    }
+
+    /// Returns the time from the first one to the last.
+    fn span(&self) -> Option<Duration> {
+        self.first.zip(self.last).map(|(first, last)| last - first)
+    }
+}
+
+impl Model {
+    fn read_event(&mut self, data: &[u8], now: Instant, news: &mut StreamNews) {
+        if data == openai::DONE {
+            self.is_done = true;
+            return;
+        }
+        let Some(piece) = Piece::parse(data) else {
+            news.malformed += 1;
+            return;
+        };
+        if piece.has_content {
+            match self.pieces.add(now) {
+                Arrival::First => news.has_first_token = true,
+                Arrival::Gap(gap) => news.token_gap = Some(gap),
+                Arrival::Together => {}
+            }
+        }
+        self.take(piece);
+    }
+
+    fn read_whole(&mut self, body: &[u8]) {
+        match Piece::parse(body) {
+            Some(piece) => {
+                self.is_done = piece.has_content || piece.finish_reason.is_some();
+                self.take(piece);
+            }
+            None => self.is_malformed = true,
+        }
+    }
+
+    fn take(&mut self, piece: Piece) {
+        let Piece { has_content: _, finish_reason, usage, error } = piece;
+        self.finish_reason = finish_reason.or(self.finish_reason.take());
+        // Some servers repeat the usage so far with each event: the last one counts.
+        self.usage = usage.or(self.usage);
+        self.error = self.error.take().or(error);
+    }
+
+    fn end(self, is_streamed: bool, due: Instant, now: Instant, goodput: &Goodput) -> ModelEnd {
+        let mut end = ModelEnd {
+            pieces: self.pieces.count,
+            span: self.pieces.span(),
+            prompt_tokens: self.usage.map(|usage| usage.prompt_tokens),
+            output_tokens: self.usage.map(|usage| usage.completion_tokens),
+            finish_reason: self.finish_reason,
+            is_done: self.is_done,
+            error: self.error,
+            is_malformed: self.is_malformed,
+            is_good: false,
+        };
+        // Whoever waits for a whole answer has its first token at its end.
+        let first_token = self.pieces.first.filter(|_| is_streamed).unwrap_or(now) - due;
+        end.is_good =
+            end.is_answer() && !goodput.is_empty() && goodput.is_met(first_token, end.per_token(), now - due);
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_plan::ModelApi;
+    use httperf_proto::content::Coding;
+
+    use super::*;
+
+    const STREAM: Content = Content { is_event_stream: true, coding: Some(Coding::Identity) };
+    const MODEL: Streams = Streams {
+        read: StreamedReplies::EventStreams,
+        model: Some(ModelApi::OpenAi),
+        goodput: Goodput { first_token: Some(ms(100)), per_token: Some(ms(20)), latency: None },
+    };
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// Reads pieces of a body that arrive at instants in milliseconds, of a call that was due at 0. Returns the sum of the
+    /// news, the gaps in milliseconds, and the end, which comes with the last piece.
+    fn read(
+        streams: &Streams,
+        status: u16,
+        content: Content,
+        pieces: &[(u64, &str)],
+    ) -> (StreamNews, Vec<u64>, StreamEnd) {
+        let reading = Reading::of(status, content, streams).expect("it is read");
+        let mut stream = Stream::new(reading, content, streams, 1000);
+        let (mut all, mut gaps) = (StreamNews::default(), Vec::new());
+        for &(time, piece) in pieces {
+            let news = stream.push(piece.as_bytes(), at(time));
+            gaps.extend(news.gap.map(|gap| gap.as_millis() as u64));
+            all.events += news.events;
+            all.coalesced += news.coalesced;
+            all.comments += news.comments;
+            all.oversized += news.oversized;
+            all.malformed += news.malformed;
+        }
+        let now = at(pieces.last().map_or(0, |&(time, _)| time));
+        let end = stream.end(StreamFate::Completed, at(0), now, &streams.goodput);
+        (all, gaps, end)
+    }
+
+    #[test]
+    fn an_event_arrives_with_its_last_byte() {
+        let pieces = [(10, "data: a"), (15, "\n\nda"), (40, "ta: b\n"), (45, "\n"), (50, ": still here\n")];
+        let (news, gaps, end) = read(&Streams::default(), 200, STREAM, &pieces);
+        assert_eq!((news.events, news.coalesced, news.comments, gaps), (2, 0, 1, vec![30]));
+        assert_eq!((end.duration, end.longest_gap, end.within_event), (Some(ms(30)), Some(ms(30)), false));
+    }
+
+    #[test]
+    fn events_of_one_read_came_together() {
+        let pieces =
+            [(10, "data: a\n\ndata: b\n\n"), (20, "data: c\n\ndata: d\n\ndata: e\n\n"), (20, "data: f\n\n")];
+        let (news, gaps, end) = read(&Streams::default(), 200, STREAM, &pieces);
+        assert_eq!((news.events, news.coalesced, gaps, end.events), (6, 4, vec![10], 6));
+    }
+
+    #[test]
+    fn only_what_is_meant_is_read_as_a_stream() {
+        let other = Content { is_event_stream: false, ..STREAM };
+        let all = Streams { read: StreamedReplies::All, ..Streams::default() };
+        for (streams, status, content, expected) in [
+            (Streams::default(), 200, STREAM, Some(Reading::Events)),
+            (Streams::default(), 200, other, None),
+            (Streams::default(), 500, STREAM, None),
+            (all, 200, other, Some(Reading::Events)),
+            (all, 404, other, None),
+            (MODEL, 200, STREAM, Some(Reading::Events)),
+            (MODEL, 200, other, Some(Reading::Whole)),
+            (MODEL, 500, STREAM, Some(Reading::Whole)),
+        ] {
+            assert_eq!(Reading::of(status, content, &streams), expected, "{status} {content:?} {streams:?}");
+        }
+    }
+
+    /// A stream as OpenAI sends it: a role at 50 ms, the tokens at 90, 100 and 110 ms.
+    const ANSWER: [(u64, &str); 6] = [
+        (50, "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"),
+        (90, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"),
+        (100, "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n"),
+        (110, "data: {\"choices\":[{\"delta\":{\"content\":\"c\"},\"finish_reason\":\"length\"}]}\n\n"),
+        (110, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":5}}\n\n"),
+        (110, "data: [DONE]\n\n"),
+    ];
+
+    #[test]
+    fn the_first_token_is_the_first_content() {
+        let (news, _, end) = read(&MODEL, 200, STREAM, &ANSWER);
+        let model = end.model.unwrap();
+        assert_eq!(
+            (news.events, model.pieces, model.span, model.per_token()),
+            (6, 3, Some(ms(20)), Some(ms(5)))
+        );
+        assert_eq!((model.prompt_tokens, model.output_tokens, model.is_done), (Some(7), Some(5), true));
+        assert_eq!((model.finish_reason.as_deref(), model.is_good), (Some("length"), true));
+    }
+
+    #[test]
+    fn an_answer_that_misses_a_bound_is_not_good() {
+        for (first_token, per_token, is_good) in [(91, 6, true), (90, 6, false), (91, 5, false)] {
+            let goodput =
+                Goodput { first_token: Some(ms(first_token)), per_token: Some(ms(per_token)), latency: None };
+            let (.., end) = read(&Streams { goodput, ..MODEL }, 200, STREAM, &ANSWER);
+            assert_eq!(end.model.unwrap().is_good, is_good, "{goodput}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_does_not_end_as_it_should_is_no_answer() {
+        let (.., end) = read(&MODEL, 200, STREAM, &ANSWER[..3]);
+        assert!(!end.model.unwrap().is_answer());
+        let error = [(10, "data: {\"error\":{\"message\":\"overloaded\"}}\n\ndata: [DONE]\n\n")];
+        let model = read(&MODEL, 200, STREAM, &error).2.model.unwrap();
+        assert_eq!((model.error.as_deref(), model.is_answer()), (Some("overloaded"), false));
+        let (news, _, end) = read(&MODEL, 200, STREAM, &[(10, "data: what\n\ndata: [DONE]\n\n")]);
+        assert_eq!((news.malformed, end.model.unwrap().is_answer()), (1, true));
+    }
+
+    #[test]
+    fn a_whole_reply_has_no_first_token_and_an_end() {
+        let other = Content { is_event_stream: false, ..STREAM };
+        let body = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+        let (half, rest) = body.split_at(40);
+        let (news, _, end) = read(&MODEL, 200, other, &[(10, half), (90, rest)]);
+        assert!(news.is_empty() && !end.is_streamed);
+        let model = end.model.unwrap();
+        assert_eq!((model.is_answer(), model.is_good, model.tokens(), model.span), (true, true, 2, None));
+        let broken = read(&MODEL, 200, other, &[(10, half)]).2.model.unwrap();
+        assert!(broken.is_malformed && !broken.is_answer());
+        let error = read(&MODEL, 503, other, &[(10, r#"{"error":{"message":"busy"}}"#)]).2.model.unwrap();
+        assert_eq!((error.error.as_deref(), error.is_answer()), (Some("busy"), false));
+    }
+
+    #[test]
+    fn what_cannot_be_decompressed_is_left_alone() {
+        let gzip = Content { is_event_stream: true, coding: Some(Coding::Gzip) };
+        let unknown = Content { is_event_stream: true, coding: None };
+        for content in [gzip, unknown] {
+            let (news, _, end) =
+                read(&Streams::default(), 200, content, &[(10, "data: a\n\n"), (20, "data: b\n\n")]);
+            assert!(news.is_empty() && end.is_streamed && end.events == 0);
+        }
+    }
+
+    #[test]
+    fn long_events_and_bodies_are_read_in_part() {
+        let long = format!("data: {}\n\n", "x".repeat(5000));
+        assert_eq!(read(&Streams::default(), 200, STREAM, &[(10, &long)]).0.oversized, 1);
+        let other = Content { is_event_stream: false, ..STREAM };
+        assert!(read(&MODEL, 200, other, &[(10, &long), (20, &long)]).2.model.unwrap().is_malformed);
+    }
+}

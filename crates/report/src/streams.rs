@@ -1,0 +1,399 @@
+//! Streams and answers of language models: derived figures, the section of the report, and lines of the answer.
+
+use std::fmt::{self, Display};
+
+use httperf_plan::Plan;
+use httperf_stats::{ModelSummary, StreamSummary, Summary, Timing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::all_calls::AllCalls;
+use crate::figures::Times;
+use crate::number::{count, per_second, percent, ratio, rounded, time};
+use crate::table::{line, write_reasons, write_tally, write_times, write_times_head};
+
+/// Figures of replies that were read as event streams. Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamFigures {
+    /// Streams that began.
+    pub started: u64,
+    /// Streams whose replies were complete.
+    pub completed: u64,
+    /// Streams that ended before their replies were complete.
+    pub cut: u64,
+    /// Streams that had not ended when the run did.
+    pub unfinished: u64,
+    /// Events received.
+    pub events: u64,
+    /// Events received in the measured phase, per second.
+    pub event_rate: f64,
+    /// Events that came together with an earlier one of their stream.
+    pub coalesced: u64,
+    /// Share (0 to 1) of events that did; `None` if there are no events.
+    pub coalesced_share: Option<f64>,
+    /// From the instants at which calls were due to the first bytes of streams.
+    pub first_byte_ms: Times,
+    /// From the instants at which calls were due to the first events.
+    pub first_event_ms: Times,
+    /// From the first bytes sent to the first events.
+    pub first_event_service_ms: Times,
+    /// From one event to the next that did not come together with it.
+    pub gap_ms: Times,
+    /// Longest gap of each complete stream.
+    pub longest_gap_ms: Times,
+    /// From the first event to the last one of complete streams.
+    pub duration_ms: Times,
+    /// Median number of events of a complete stream, to 3 significant digits.
+    pub events_per_stream_median: Option<u64>,
+    /// Figures of language models, if replies are read as theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFigures>,
+}
+
+/// Figures of the answers of language models. Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFigures {
+    /// Complete replies that answer the prompt.
+    pub answers: u64,
+    /// Time to first token, from the instants at which calls were due.
+    pub ttft_ms: Times,
+    /// Time to first token, from the first bytes sent.
+    pub ttft_service_ms: Times,
+    /// Inter-token latency: from one event with content to the next that did not come together with it.
+    pub itl_ms: Times,
+    /// Time per output token of each streamed answer.
+    pub tpot_ms: Times,
+    /// Tokens of prompts, as far as they were told.
+    pub prompt_tokens: u64,
+    /// Tokens of answers.
+    pub output_tokens: u64,
+    /// Tokens of answers that became complete in the measured phase, per second.
+    pub output_token_rate: f64,
+    /// Tokens per second that a user sees: one divided by the median time per output token.
+    pub token_rate_per_user: Option<f64>,
+    /// Source of the numbers of tokens.
+    pub tokens_from: TokensFrom,
+    /// Answers that met all bounds of the goodput; `None` without bounds.
+    pub good: Option<u64>,
+    /// Share (0 to 1) of the calls that ended with such an answer.
+    pub goodput_share: Option<f64>,
+    /// Such answers per second of the measured phase.
+    pub goodput_rate: Option<f64>,
+}
+
+/// Source of the numbers of tokens in answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensFrom {
+    /// The usage that the server told.
+    Usage,
+    /// The number of events with content.
+    Events,
+    /// The usage of some answers, and the events of others.
+    Both,
+}
+
+impl TokensFrom {
+    fn of(model: &ModelSummary) -> Self {
+        match (model.told, model.counted) {
+            (_, 0) => Self::Usage,
+            (0, _) => Self::Events,
+            (_, _) => Self::Both,
+        }
+    }
+}
+
+impl Display for TokensFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Usage => "as the server told",
+            Self::Events => "events with content, as the server told no usage",
+            Self::Both => "as the server told, or events with content where it told no usage",
+        })
+    }
+}
+
+impl StreamFigures {
+    /// Figures of a run; `None` if there were no streams and no model's replies.
+    #[must_use]
+    pub fn of(plan: &Plan, summary: &Summary) -> Option<Self> {
+        let streams = summary.streams.as_deref()?;
+        let throughput = summary.throughput();
+        Some(Self {
+            started: streams.started,
+            completed: streams.completed,
+            cut: streams.cut,
+            unfinished: streams.unfinished,
+            events: streams.events,
+            event_rate: throughput.events,
+            coalesced: streams.coalesced,
+            coalesced_share: streams.share_coalesced(),
+            first_byte_ms: Times::of(&streams.first_byte.latency),
+            first_event_ms: Times::of(&streams.first_event.latency),
+            first_event_service_ms: Times::of(&streams.first_event.service),
+            gap_ms: Times::of(&streams.gap),
+            longest_gap_ms: Times::of(&streams.longest_gap),
+            duration_ms: Times::of(&streams.duration),
+            events_per_stream_median: streams.events_per_stream.median(),
+            model: streams.model.as_deref().map(|model| ModelFigures::of(plan, summary, model)),
+        })
+    }
+}
+
+impl ModelFigures {
+    fn of(plan: &Plan, summary: &Summary, model: &ModelSummary) -> Self {
+        let throughput = summary.throughput();
+        let seconds = summary.duration.as_secs_f64();
+        let good = (!plan.replies.streams.goodput.is_empty()).then_some(model.good);
+        let ended = ended(summary);
+        let tpot_ms = Times::of(&model.per_token);
+        Self {
+            answers: model.answers,
+            ttft_ms: Times::of(&model.first_token.latency),
+            ttft_service_ms: Times::of(&model.first_token.service),
+            itl_ms: Times::of(&model.token_gap),
+            tpot_ms,
+            prompt_tokens: model.prompt_tokens,
+            output_tokens: model.output_tokens,
+            output_token_rate: throughput.output_tokens,
+            token_rate_per_user: tpot_ms.p50.filter(|&ms| ms > 0.0).map(|ms| rounded(1000.0 / ms)),
+            tokens_from: TokensFrom::of(model),
+            good,
+            goodput_share: good.filter(|_| ended > 0).map(|good| good as f64 / ended as f64),
+            goodput_rate: good.filter(|_| seconds > 0.0).map(|good| good as f64 / seconds),
+        }
+    }
+}
+
+/// Calls that ended, with or without a reply.
+pub(crate) fn ended(summary: &Summary) -> u64 {
+    let AllCalls { calls, unfinished, .. } = AllCalls::of(summary);
+    calls - unfinished
+}
+
+/// The sections `Streams` and `Model`, each starting with an empty line; empty if there were no streams.
+#[must_use]
+pub(crate) fn streams<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
+    Section { plan, summary }
+}
+
+struct Section<'a> {
+    plan: &'a Plan,
+    summary: &'a Summary,
+}
+
+impl Display for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { plan, summary } = self;
+        let (Some(streams), Some(figures)) = (&summary.streams, StreamFigures::of(plan, summary)) else {
+            return Ok(());
+        };
+        if streams.started > 0 {
+            write_streams(f, streams, &figures)?;
+        }
+        match (&streams.model, &figures.model) {
+            (Some(model), Some(figures)) => write_model(f, plan, model, figures),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn write_streams(
+    f: &mut fmt::Formatter<'_>,
+    streams: &StreamSummary,
+    figures: &StreamFigures,
+) -> fmt::Result {
+    writeln!(f)?;
+    write_times_head(f, "Streams")?;
+    write_rows(f, &stream_rows(streams))?;
+    line(f, "streams", fates(streams))?;
+    line(f, "events", events(streams, figures))
+}
+
+fn write_model(
+    f: &mut fmt::Formatter<'_>,
+    plan: &Plan,
+    model: &ModelSummary,
+    figures: &ModelFigures,
+) -> fmt::Result {
+    writeln!(f)?;
+    write_times_head(f, "Model")?;
+    write_rows(f, &model_rows(model))?;
+    line(f, "answers", answers(model))?;
+    line(f, "output tokens", output_tokens(figures))?;
+    if figures.prompt_tokens > 0 {
+        line(f, "prompt tokens", count(figures.prompt_tokens))?;
+    }
+    if let Some(goodput) = goodput(plan, figures) {
+        line(f, "goodput", goodput)?;
+    }
+    write_tally(f, "finished by", &model.finish_reasons)?;
+    write_reasons(f, "errors told", &model.errors)
+}
+
+fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[TimesRow<'_>]) -> fmt::Result {
+    rows.iter().filter(|row| !row.times.is_empty()).try_for_each(|row| write_times(f, row.name, row.times))
+}
+
+/// A row of times: its name in text, its name and explanation on pages, and the times.
+pub(crate) struct TimesRow<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) long_name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) times: &'a Timing,
+}
+
+/// Times of streams.
+pub(crate) fn stream_rows(streams: &StreamSummary) -> [TimesRow<'_>; 6] {
+    let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
+    [
+        row("first byte", "first byte", "due to status line", &streams.first_byte.latency),
+        row("first event", "first event", "due to first event", &streams.first_event.latency),
+        row(
+            "  from sending",
+            "first event from sending",
+            "first byte sent to first event",
+            &streams.first_event.service,
+        ),
+        row("gap", "gap", "event to the next that did not come with it", &streams.gap),
+        row("longest gap", "longest gap", "of each complete stream", &streams.longest_gap),
+        row("first to last", "first to last", "first event to the last one", &streams.duration),
+    ]
+}
+
+/// Times of models.
+pub(crate) fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
+    let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
+    [
+        row("TTFT", "time to first token (TTFT)", "due to first token", &model.first_token.latency),
+        row(
+            "  from sending",
+            "TTFT from sending",
+            "first byte sent to first token",
+            &model.first_token.service,
+        ),
+        row(
+            "ITL",
+            "inter-token latency (ITL)",
+            "token to the next that did not come with it",
+            &model.token_gap,
+        ),
+        row(
+            "TPOT",
+            "time per output token (TPOT)",
+            "first to last token, by the tokens after the first",
+            &model.per_token,
+        ),
+    ]
+}
+
+/// What became of streams, in a line.
+pub(crate) fn fates(streams: &StreamSummary) -> String {
+    let mut parts = vec![format!("{} complete", count(streams.completed))];
+    for (number, what) in [
+        (streams.cut, "cut"),
+        (streams.unfinished, "open when the run ended"),
+        (streams.without_event, "complete without an event"),
+        (streams.within_event, "ended within an event"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    }
+    parts.join(", ")
+}
+
+/// Events in a line.
+pub(crate) fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
+    let mut parts = vec![format!("{} ({})", count(streams.events), per_second(figures.event_rate))];
+    if let Some(median) = figures.events_per_stream_median {
+        parts.push(format!("{} in a stream (median)", count(median)));
+    }
+    if let Some(share) = figures.coalesced_share.filter(|_| streams.coalesced > 0) {
+        parts.push(format!("{} came together with the one before", percent(share)));
+    }
+    for (number, one, many) in
+        [(streams.comments, "comment", "comments"), (streams.oversized, "too large", "too large")]
+    {
+        if number > 0 {
+            parts.push(format!("{} {}", count(number), if number == 1 { one } else { many }));
+        }
+    }
+    parts.join(", ")
+}
+
+/// Answers in a line.
+pub(crate) fn answers(model: &ModelSummary) -> String {
+    let mut parts = vec![format!("{} complete", count(model.answers))];
+    for (number, what) in [
+        (model.whole, "not streamed"),
+        (model.undone, "without [DONE]"),
+        (model.malformed, "events or replies that are not of this API"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    }
+    parts.join(", ")
+}
+
+/// Tokens of answers in a line.
+pub(crate) fn output_tokens(figures: &ModelFigures) -> String {
+    let per_user = figures
+        .token_rate_per_user
+        .map_or_else(String::new, |rate| format!(", {} for each user", per_second(rate)));
+    format!(
+        "{} ({} of the server{per_user}), {}",
+        count(figures.output_tokens),
+        per_second(figures.output_token_rate),
+        figures.tokens_from
+    )
+}
+
+/// Goodput in a line; `None` without bounds.
+pub(crate) fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
+    let (share, rate) = (figures.goodput_share?, figures.goodput_rate?);
+    let bounds = plan.replies.streams.goodput;
+    Some(format!("{} of the calls that ended ({}) met {bounds}", percent(share), per_second(rate)))
+}
+
+/// Lines of the answer: a name and what there is to say.
+pub(crate) fn answer_lines(figures: &StreamFigures) -> Vec<(&'static str, String)> {
+    let percentiles = |times: &Times| {
+        let known = [("p50", times.p50), ("p99", times.p99)];
+        let known: Vec<String> =
+            known.into_iter().filter_map(|(name, ms)| Some(format!("{} ({name})", time(ms?)))).collect();
+        (!known.is_empty()).then(|| known.join(", "))
+    };
+    let named = |names: &[(&str, &Times)]| {
+        let known = names.iter().filter_map(|(name, times)| Some(format!("{name} {}", percentiles(times)?)));
+        known.collect::<Vec<_>>().join("; ")
+    };
+    let mut lines = Vec::new();
+    match &figures.model {
+        Some(model) => {
+            lines.push(("tokens", named(&[("TTFT", &model.ttft_ms), ("TPOT", &model.tpot_ms)])));
+            let goodput = model.goodput_share.map(|share| format!("goodput {}", percent(share)));
+            let rate = (model.output_tokens > 0).then(|| {
+                format!("{} tokens out, {}", count(model.output_tokens), per_second(model.output_token_rate))
+            });
+            lines.push(("", rate.into_iter().chain(goodput).collect::<Vec<_>>().join("; ")));
+        }
+        None if figures.started > 0 => {
+            lines.push(("events", named(&[("first", &figures.first_event_ms), ("gap", &figures.gap_ms)])));
+        }
+        None => {}
+    }
+    let cut = ratio(figures.cut as f64, figures.started as f64);
+    if figures.cut > 0 {
+        let what = format!(
+            "{} of {} streams were cut ({})",
+            count(figures.cut),
+            count(figures.started),
+            percent(cut)
+        );
+        lines.push(("", what));
+    }
+    lines.retain(|(_, what)| !what.is_empty());
+    lines
+}
