@@ -15,5 +15,6 @@ mod review;
 mod scenarios;
 mod simulation;
 mod strangers;
+mod streams;
 mod threads;
 mod tls;

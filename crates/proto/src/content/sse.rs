@@ -165,7 +165,9 @@ impl Parser {
                 self.is_cut |= value.len() > room;
                 self.data.extend_from_slice(&value[..value.len().min(room)]);
                 // With the line feed, an event whose data is an empty line differs from one without data.
-                self.data.push(b'\n');
+                if self.data.len() <= self.size_max {
+                    self.data.push(b'\n');
+                }
             }
             b"event" => {
                 self.name.clear();
@@ -360,7 +362,7 @@ mod tests {
             whole
         };
         assert_eq!(items(b"data: 0123456789\n\ndata:ok\n\n"), [cut("01"), event("ok")]);
-        assert_eq!(items(b"data:012\ndata:345\ndata:678\n\n"), [cut("012\n345\n\n")]);
+        assert_eq!(items(b"data:012\ndata:345\ndata:678\n\n"), [cut("012\n345\n")]);
         assert_eq!(items(b":0123456789\ndata:ok\n\n"), [Owned::Comment, event("ok")]);
     }
 

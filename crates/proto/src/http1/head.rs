@@ -464,6 +464,7 @@ mod tests {
             other_coding: false,
             length: Ok(None),
             marks: Marks::default(),
+            content: Content::default(),
             is_plain: true,
         };
         let mut head = fresh();

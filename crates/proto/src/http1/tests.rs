@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::content::Coding;
 
 const ONE: CallId = CallId(0);
 const TWO: CallId = CallId(1);
@@ -28,10 +29,14 @@ const BODIES: Options = Options {
     pipeline: usize::MAX,
     header_blocks: false,
     bodies: true,
+    streamed: Streamed::Never,
     server_timing: false,
     alt_svc: false,
     limits: ReplyLimits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
 };
+
+/// Hands out streams alone.
+const STREAMS: Options = Options { bodies: false, streamed: Streamed::EventStreams, ..BODIES };
 
 /// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.
 fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event<'static>>, Option<ProtocolError>) {
@@ -100,6 +105,47 @@ fn body(data: &str) -> Event<'static> {
 
 fn done(header: u64, content: u64, footer: u64, reuse: Reuse) -> Event<'static> {
     Event::ReplyDone { call: ONE, size: ReplySize { header, content, footer }, reuse }
+}
+
+#[test]
+fn an_event_stream_is_announced_and_handed_out_and_other_bodies_are_not() {
+    let stream =
+        |coding| Event::StreamStarted { call: ONE, content: Content { is_event_stream: true, coding } };
+    for (head, content) in [
+        ("Content-Type: text/event-stream\r\n", stream(Some(Coding::Identity))),
+        ("content-type: Text/Event-Stream; charset=utf-8\r\n", stream(Some(Coding::Identity))),
+        ("Content-Encoding: gzip\r\nContent-Type: text/event-stream\r\n", stream(Some(Coding::Gzip))),
+        ("Content-Type: text/event-stream\r\nContent-Encoding: x\r\n", stream(None)),
+        // What is not regular is read by another parser.
+        ("Content-Type : text/event-stream\r\n", stream(Some(Coding::Identity))),
+    ] {
+        let block = format!("HTTP/1.1 200 OK\r\n{head}Transfer-Encoding: chunked\r\n\r\n");
+        let bytes = format!("{block}9\r\ndata: a\n\n\r\n0\r\n\r\n");
+        let expected =
+            [started(200), content, body("data: a\n\n"), done(block.len() as u64, 9, 2, Reuse::Keep)];
+        for cut in 0..=bytes.len() {
+            let mut engine = engine_with(&["GET", "GET"], STREAMS);
+            let (first, rest) = bytes.as_bytes().split_at(cut);
+            assert_eq!(
+                feed(&mut engine, &[first, rest], false),
+                (expected.to_vec(), None),
+                "{head} at {cut}"
+            );
+        }
+    }
+    let plain = "HTTP/1.1 200 OK\r\nContent-Type: text/event-streams\r\nContent-Length: 5\r\n\r\nhello";
+    let mut engine = engine_with(&["GET"], STREAMS);
+    let (events, _) = feed(&mut engine, &[plain.as_bytes()], false);
+    assert_eq!(events, [started(200), done(plain.len() as u64 - 5, 5, 0, Reuse::Keep)]);
+}
+
+#[test]
+fn a_known_header_block_announces_its_stream_again() {
+    let bytes = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9\r\n\r\ndata: a\n\n";
+    let mut engine = engine_with(&["GET", "GET"], STREAMS);
+    let (events, _) = feed(&mut engine, &[bytes.repeat(2).as_bytes()], false);
+    let streams = events.iter().filter(|event| matches!(event, Event::StreamStarted { .. })).count();
+    assert_eq!((events.len(), streams), (8, 2));
 }
 
 #[test]

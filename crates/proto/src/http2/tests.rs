@@ -6,6 +6,7 @@ use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Set
 use super::hpack::{Encoder, Indexing};
 use super::streams::Streams;
 use super::*;
+use crate::content::{Coding, Content, Streamed};
 use crate::request::{Request, RequestBody, RequestParts};
 use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
@@ -150,6 +151,45 @@ fn check_outcome(
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     assert_eq!(feed(&mut engine, &single), (expected.to_vec(), end), "byte by byte");
     engine
+}
+
+/// A connection that hands out streams alone, or every body as one.
+fn streaming(streamed: Streamed) -> Engine {
+    let requests = [request("GET", b""), request("GET", b"")];
+    connection(Options { streamed, ..Options::default() }, &requests)
+}
+
+#[test]
+fn event_streams_are_handed_out_and_other_bodies_if_all_are_wanted() {
+    let stream = |call, is_event_stream| Event::StreamStarted {
+        call: CallId(call),
+        content: Content { is_event_stream, coding: Some(Coding::Identity) },
+    };
+    let typed = |kind| [(":status", "200"), ("content-type", kind)];
+    let script = Script::default()
+        .settings(&[])
+        .head(1, &typed("text/event-stream"), false)
+        .data(1, b"data: a\n\n", true)
+        .head(3, &typed("text/plain"), false)
+        .data(3, b"hello", true);
+    for (streamed, expected) in [
+        (Streamed::Never, [None, None]),
+        (Streamed::EventStreams, [Some(stream(0, true)), None]),
+        (Streamed::All, [Some(stream(0, true)), Some(stream(1, false))]),
+    ] {
+        let bytes = script.bytes.clone();
+        for cut in [0, bytes.len() / 2, bytes.len() - 3] {
+            let (events, end) = feed(&mut streaming(streamed), &[&bytes[..cut], &bytes[cut..]]);
+            assert_eq!(end, Ok(()));
+            let mut told = events.iter().filter(|event| matches!(event, Event::StreamStarted { .. }));
+            let bodies = events.iter().filter(|event| matches!(event, Event::ReplyBody { .. })).count();
+            assert_eq!(bodies >= 1, expected[0].is_some(), "{streamed:?}");
+            for started in expected.iter().flatten() {
+                assert_eq!(told.next(), Some(started), "{streamed:?}");
+            }
+            assert_eq!(told.next(), None);
+        }
+    }
 }
 
 fn started(call: u64, status: u16) -> Event<'static> {

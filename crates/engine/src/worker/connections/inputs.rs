@@ -373,7 +373,7 @@ impl<N: Network> Connections<N> {
                 EventKind::ReplyHead { call, head }
             }
             Reply::StreamStarted { call, content } => {
-                to.run.stream_started(call.into(), content);
+                to.run.stream_started(call.into(), content, now, self.stamp);
                 return;
             }
             Reply::ReplyBody { call, data } => {

@@ -467,7 +467,13 @@ impl Run<'_> {
     }
 
     /// The content of a reply, whose header block is complete, is wanted as it streams in.
-    pub(in crate::worker) fn stream_started(&mut self, key: CallKey, content: Content) {
+    pub(in crate::worker) fn stream_started(
+        &mut self,
+        key: CallKey,
+        content: Content,
+        now: Instant,
+        stamp: Option<Instant>,
+    ) {
         let call = &mut self.calls[key];
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a stream begins after its status line")
@@ -475,6 +481,8 @@ impl Run<'_> {
         let streams = &self.plan.replies.streams;
         let Some(reading) = Reading::of(status, content, streams) else { return };
         if reading == Reading::Events {
+            // Its events have the kernel's stamps, and none of them precedes it.
+            let at = at.min(stamp.unwrap_or(now));
             self.recorder.stream_started(call.intended, call.sent, at);
         }
         call.stream = Some(Box::new(Stream::new(reading, content, streams, self.plan.limits.event_size)));

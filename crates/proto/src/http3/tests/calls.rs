@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::Awaited;
+use crate::content::{Coding, Content, Streamed};
 use crate::quic::Loss;
 
 #[test]
@@ -275,6 +276,32 @@ fn what_arrived_before_a_close_is_reported() {
     );
     assert_eq!(pair.error, Some(ProtocolError::Quic(Loss::Closed(0x100, String::new()))));
     assert_eq!(pair.engine.pending().collect::<Vec<_>>(), [CallId(1)]);
+}
+
+#[test]
+fn event_streams_are_handed_out_and_other_bodies_if_all_are_wanted() {
+    let stream = |call, is_event_stream| Event::StreamStarted {
+        call: CallId(call),
+        content: Content { is_event_stream, coding: Some(Coding::Identity) },
+    };
+    for (streamed, announced) in [
+        (Streamed::Never, vec![]),
+        (Streamed::EventStreams, vec![stream(0, true)]),
+        (Streamed::All, vec![stream(0, true), stream(1, false)]),
+    ] {
+        let mut pair = Pair::new(Options { streamed, ..Options::default() });
+        pair.make(&gets(2));
+        for (call, kind) in (0..).zip(["text/event-stream", "text/plain"]) {
+            let head = head(&[(":status", "200"), ("content-type", kind)]);
+            pair.answer(call, &[head, data(b"data: a\n\n")].concat(), true);
+        }
+        pair.settle();
+        let events = pair.events();
+        let told: Vec<_> =
+            events.iter().filter(|event| matches!(event, Event::StreamStarted { .. })).cloned().collect();
+        let bodies = events.iter().filter(|event| matches!(event, Event::ReplyBody { .. })).count();
+        assert_eq!((bodies, told), (announced.len(), announced), "{streamed:?}");
+    }
 }
 
 #[test]
