@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepCall};
+use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepCall, StreamCall};
 
 /// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub struct Sample<'a> {
     pub step: Option<StepCall>,
     /// Reply that was recorded, if the call replays a recorded one.
     pub recorded: Option<RecordedReply>,
+    /// Stream that the reply was, if it was one.
+    pub stream: Option<StreamCall>,
     /// True if the status is the one that the step expects, or the recorded one below 500.
     pub expected: bool,
 }
@@ -332,6 +334,7 @@ mod tests {
             kernel: None,
             step: None,
             recorded: None,
+            stream: None,
             expected: false,
         }
     }

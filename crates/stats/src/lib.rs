@@ -64,7 +64,7 @@ pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use status_codes::StatusCodes;
 pub use steadiness::{Steadiness, steady_from};
-pub use streams::{ModelEnd, ModelSummary, StreamEnd, StreamFate, StreamNews, StreamSummary};
+pub use streams::{ModelEnd, ModelSummary, StreamCall, StreamEnd, StreamFate, StreamNews, StreamSummary};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
 pub use timing::{Percentile, Timing, samples_needed};
 pub use tls::{

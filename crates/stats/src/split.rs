@@ -112,6 +112,7 @@ mod tests {
             kernel: None,
             step: None,
             recorded: None,
+            stream: None,
             expected: false,
         }
     }

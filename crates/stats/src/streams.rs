@@ -136,8 +136,12 @@ pub struct StreamEnd {
     pub fate: StreamFate,
     /// True if it was read as an event stream.
     pub is_streamed: bool,
+    /// Instant of the first event.
+    pub first_event: Option<Instant>,
     /// Events.
     pub events: u64,
+    /// Those of them that came together with an earlier one.
+    pub coalesced: u64,
     /// True if bytes came after the last event that belong to another.
     pub within_event: bool,
     /// Longest gap, if there is any.
@@ -146,6 +150,25 @@ pub struct StreamEnd {
     pub duration: Option<Duration>,
     /// End of a model's reply.
     pub model: Option<ModelEnd>,
+}
+
+/// A stream, as a call has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCall {
+    /// Instant of its first event.
+    pub first_event: Option<Instant>,
+    /// Events.
+    pub events: u64,
+    /// Those of them that came together with an earlier one.
+    pub coalesced: u64,
+    /// Longest gap.
+    pub longest_gap: Option<Duration>,
+    /// Instant of the first event with content of a model's answer.
+    pub first_token: Option<Instant>,
+    /// Tokens of a model's answer.
+    pub output_tokens: Option<u64>,
+    /// Time per output token of a model's answer.
+    pub per_token: Option<Duration>,
 }
 
 /// What became of a stream.
@@ -165,6 +188,8 @@ pub enum StreamFate {
 pub struct ModelEnd {
     /// Events with content.
     pub pieces: u64,
+    /// Instant of the first one.
+    pub first: Option<Instant>,
     /// From the first event with content to the last one.
     pub span: Option<Duration>,
     /// Tokens of the prompt, if they were told.
@@ -181,6 +206,23 @@ pub struct ModelEnd {
     pub is_malformed: bool,
     /// True if the answer met all bounds of the goodput.
     pub is_good: bool,
+}
+
+impl StreamEnd {
+    /// The stream as its call has it.
+    #[must_use]
+    pub fn call(&self) -> StreamCall {
+        let model = self.model.as_ref();
+        StreamCall {
+            first_event: self.first_event,
+            events: self.events,
+            coalesced: self.coalesced,
+            longest_gap: self.longest_gap,
+            first_token: model.and_then(|model| model.first),
+            output_tokens: model.filter(|model| model.is_answer()).map(ModelEnd::tokens),
+            per_token: model.and_then(ModelEnd::per_token),
+        }
+    }
 }
 
 impl ModelEnd {
@@ -401,7 +443,9 @@ mod tests {
         summary.end(&StreamEnd {
             fate: StreamFate::Completed,
             is_streamed: true,
+            first_event: events_ms.first().map(|&first| at(first)),
             events: events_ms.len() as u64,
+            coalesced: events_ms.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64,
             within_event: false,
             longest_gap: gaps.max(),
             duration: events_ms.first().zip(events_ms.last()).map(|(first, last)| ms(last - first)),

@@ -36,6 +36,7 @@ mod scenarios;
 mod serve;
 mod sources;
 mod strangers;
+mod streams;
 mod tls_both_ends;
 mod tls_lab;
 mod tls_servers;

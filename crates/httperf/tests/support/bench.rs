@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use httperf_origin::{Config, Handle, ListenAddress, spawn};
+use httperf_origin::{Config, Counts, Handle, ListenAddress, spawn};
 use tempfile::TempDir;
 
 use super::program::{Invocation, Outcome, under_test};
@@ -12,7 +12,7 @@ use super::words;
 
 /// A server, and a folder for results.
 pub(crate) struct Bench {
-    _server: Handle,
+    server: Handle,
     pub(crate) port: u16,
     pub(crate) folder: TempDir,
 }
@@ -28,7 +28,12 @@ impl Bench {
         let listen: ListenAddress = "127.0.0.1:0".parse().expect("an address");
         let server = spawn(Config { listen: listen.0, ..config }).expect("a port is free");
         let port = server.tcp_address().expect("it listens on TCP").port();
-        Self { _server: server, port, folder: tempfile::tempdir().expect("a folder") }
+        Self { server, port, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// Stops the server. Returns what it counted.
+    pub(crate) fn stop(self) -> Counts {
+        self.server.stop().expect("the server has served")
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

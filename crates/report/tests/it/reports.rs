@@ -54,6 +54,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         kernel: None,
         step: None,
         recorded: None,
+        stream: None,
         expected: false,
     }
 }

@@ -26,6 +26,7 @@ fn reply(status: u16) -> Sample<'static> {
         kernel: None,
         step: None,
         recorded: None,
+        stream: None,
         expected: false,
     }
 }

@@ -4,10 +4,12 @@ mod hpack;
 mod http1;
 mod http2;
 mod quic;
+mod streams;
 mod tls;
 
 pub use self::hpack::check_blocks;
 pub use self::http1::check_cuts;
 pub use self::http2::{REPLIES_HEADER_SIZE, check_replies};
 pub use self::quic::{Fate, check_datagrams};
+pub use self::streams::check_event_stream;
 pub use self::tls::check_garbage;

@@ -11,7 +11,7 @@ use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
     Carrier, FailedLook, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply, Recorder, Sample,
-    SlowDetail, StepCall, StepPlace, StreamFate,
+    SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
 };
 
 use super::super::{CallKey, SessionKey};
@@ -174,6 +174,7 @@ impl Call {
             kernel: None,
             step: self.look.map(|Look { place, failed, .. }| StepCall { place, failed }),
             recorded: self.recorded.as_deref().map(recorded_reply),
+            stream: None,
             expected: false,
         }
     }
@@ -278,8 +279,8 @@ impl Run<'_> {
         if call.is_sent() {
             self.recorder.reply_given_up(now);
         }
-        end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
-        let sample = call.sample(now);
+        let ended = end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
+        let sample = Sample { stream: ended.stream, ..call.sample(now) };
         let detail = || call.transport.as_deref().cloned().unwrap_or_default();
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
     }
@@ -537,8 +538,8 @@ impl Run<'_> {
         };
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
-        let failed = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
-        let mismatch = mismatch.or(failed);
+        let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
+        let mismatch = mismatch.or(ended.mismatch);
         let call = &*call;
         let sample = Sample {
             status: Some(status),
@@ -551,6 +552,7 @@ impl Run<'_> {
             expected: call.expects(status),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
+            stream: ended.stream,
             ..call.sample(received_at.max(at))
         };
         self.recorder.reply_settled();
@@ -565,21 +567,29 @@ impl Run<'_> {
     }
 }
 
-/// Records the end of a call's stream, if it has one. Returns the check that it failed.
+/// The stream of a call that has ended, if it had one, and the check that it failed.
+#[derive(Default)]
+struct Ended {
+    stream: Option<StreamCall>,
+    mismatch: Option<Mismatch>,
+}
+
+/// Records the end of a call's stream, if it has one.
 fn end_stream(
     recorder: &mut Recorder,
     plan: &Plan,
     call: &mut Call,
     fate: StreamFate,
     now: Instant,
-) -> Option<Mismatch> {
-    let stream = call.stream.take()?;
+) -> Ended {
+    let Some(stream) = call.stream.take() else { return Ended::default() };
     let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
     recorder.stream_ended(call.intended, &end);
     let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
     // A status of an error says all there is to say.
     let is_success = matches!(call.phase, Phase::Answering { status: 200..=299, .. });
-    (is_success && !is_answer && fate == StreamFate::Completed).then_some(Mismatch::Answer)
+    let is_unexpected = is_success && !is_answer && fate == StreamFate::Completed;
+    Ended { stream: end.is_streamed.then(|| end.call()), mismatch: is_unexpected.then_some(Mismatch::Answer) }
 }
 
 /// The reply that was recorded for a request.

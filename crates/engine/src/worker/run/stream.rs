@@ -46,6 +46,8 @@ enum Body {
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
     count: u64,
+    /// Those that came together with the one before.
+    together: u64,
     first: Option<Instant>,
     last: Option<Instant>,
     longest_gap: Option<Duration>,
@@ -142,7 +144,9 @@ impl Stream {
         StreamEnd {
             fate,
             is_streamed,
+            first_event: events.first,
             events: events.count,
+            coalesced: events.together,
             within_event,
             longest_gap: events.longest_gap,
             duration: events.span(),
@@ -193,6 +197,7 @@ impl Arrivals {
             return Arrival::First;
         };
         if now == last {
+            self.together += 1;
             return Arrival::Together;
         }
         let gap = now - last;
@@ -247,6 +252,7 @@ impl Model {
     fn end(self, is_streamed: bool, due: Instant, now: Instant, goodput: &Goodput) -> ModelEnd {
         let mut end = ModelEnd {
             pieces: self.pieces.count,
+            first: self.pieces.first,
             span: self.pieces.span(),
             prompt_tokens: self.usage.map(|usage| usage.prompt_tokens),
             output_tokens: self.usage.map(|usage| usage.completion_tokens),

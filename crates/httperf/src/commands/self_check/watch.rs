@@ -124,6 +124,7 @@ mod tests {
                 kernel: None,
                 step: None,
                 recorded: None,
+                stream: None,
                 expected: false,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });

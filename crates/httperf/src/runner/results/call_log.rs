@@ -9,8 +9,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_plan::{Plan, Workload};
-use httperf_stats::{CallOutcome, Instant, KernelTimes, Mismatch, RecordedReply, Sample, StepCall};
+use httperf_plan::{Plan, StreamedReplies, Streams, Workload};
+use httperf_stats::{
+    CallOutcome, Instant, KernelTimes, Mismatch, RecordedReply, Sample, StepCall, StreamCall,
+};
 
 use super::file;
 use super::step_names::StepNames;
@@ -45,8 +47,25 @@ const STEP_COLUMNS: [&str; 4] = ["scenario", "step", "load_phase", "failed_check
 /// The names of further columns if the workload is a replay.
 const RECORDED_COLUMNS: [&str; 2] = ["recorded_status", "recorded_us"];
 
-/// The further columns of a plan's calls.
-enum Further {
+/// The names of further columns, behind those, if replies are read as streams because an option says so.
+const STREAM_COLUMNS: [&str; 7] = [
+    "first_event_s",
+    "events",
+    "coalesced",
+    "longest_gap_us",
+    "first_token_s",
+    "output_tokens",
+    "per_token_us",
+];
+
+/// The further columns of a plan's calls: those of its workload, and those of streams.
+struct Further {
+    workload: OfWorkload,
+    streams: bool,
+}
+
+/// The further columns of a workload.
+enum OfWorkload {
     None,
     Steps(StepNames),
     Recorded,
@@ -87,6 +106,15 @@ struct Row {
     kernel: KernelTimes,
     step: Option<StepCall>,
     recorded: Option<RecordedReply>,
+    stream: Option<LoggedStream>,
+}
+
+/// A stream, with its instants since the start of the run.
+#[derive(Debug)]
+struct LoggedStream {
+    first_event: Option<Duration>,
+    first_token: Option<Duration>,
+    call: StreamCall,
 }
 
 impl CallLog {
@@ -152,6 +180,11 @@ impl CallSender {
             kernel: sample.kernel.unwrap_or_default(),
             step: sample.step,
             recorded: sample.recorded,
+            stream: sample.stream.map(|call| LoggedStream {
+                first_event: call.first_event.map(|first| first - start),
+                first_token: call.first_token.map(|first| first - start),
+                call,
+            }),
         };
         // A writer that has failed takes nothing either: those calls are missing all the same.
         self.dropped += u64::from(self.queue.try_send(row).is_err());
@@ -179,21 +212,51 @@ fn write_all(
 
 impl Further {
     fn of(plan: &Plan) -> Self {
-        match StepNames::of(plan) {
-            Some(steps) => Self::Steps(steps),
-            None if matches!(plan.workload, Workload::Replay(_)) => Self::Recorded,
-            None => Self::None,
-        }
+        let workload = match StepNames::of(plan) {
+            Some(steps) => OfWorkload::Steps(steps),
+            None if matches!(plan.workload, Workload::Replay(_)) => OfWorkload::Recorded,
+            None => OfWorkload::None,
+        };
+        let Streams { read, model, .. } = plan.replies.streams;
+        Self { workload, streams: model.is_some() || read == StreamedReplies::All }
     }
 
-    fn names(&self) -> &'static [&'static str] {
-        match self {
-            Self::None => &[],
-            Self::Steps(_) => &STEP_COLUMNS,
-            Self::Recorded => &RECORDED_COLUMNS,
-        }
+    fn names(&self) -> impl Iterator<Item = &'static &'static str> {
+        let of_workload: &'static [&'static str] = match self.workload {
+            OfWorkload::None => &[],
+            OfWorkload::Steps(_) => &STEP_COLUMNS,
+            OfWorkload::Recorded => &RECORDED_COLUMNS,
+        };
+        let of_streams: &'static [&'static str] = if self.streams { &STREAM_COLUMNS } else { &[] };
+        of_workload.iter().chain(of_streams)
     }
 
+    /// Adds the fields of these columns.
+    fn add(&self, row: &Row, record: &mut csv::ByteRecord) {
+        self.workload.add(row, record);
+        if self.streams {
+            stream_fields(row.stream.as_ref()).iter().for_each(|field| record.push_field(field.as_bytes()));
+        }
+    }
+}
+
+/// The fields of a stream; empty for what it did not have.
+fn stream_fields(stream: Option<&LoggedStream>) -> [String; STREAM_COLUMNS.len()] {
+    let Some(LoggedStream { first_event, first_token, call }) = stream else { return Default::default() };
+    let instant = |instant: Option<Duration>| instant.map_or_else(String::new, seconds);
+    let time = |time: Option<Duration>| time.map_or_else(String::new, micros);
+    [
+        instant(*first_event),
+        call.events.to_string(),
+        call.coalesced.to_string(),
+        time(call.longest_gap),
+        instant(*first_token),
+        call.output_tokens.map_or_else(String::new, |tokens| tokens.to_string()),
+        time(call.per_token),
+    ]
+}
+
+impl OfWorkload {
     /// Adds the fields of these columns.
     fn add(&self, row: &Row, record: &mut csv::ByteRecord) {
         match self {
@@ -214,6 +277,11 @@ impl Further {
     }
 }
 
+/// An instant in seconds.
+fn seconds(instant: Duration) -> String {
+    format!("{}.{:09}", instant.as_secs(), instant.subsec_nanos())
+}
+
 /// A time in microseconds.
 fn micros(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64() * 1e6)
@@ -221,7 +289,6 @@ fn micros(time: Duration) -> String {
 
 impl Row {
     fn record(&self) -> csv::ByteRecord {
-        let seconds = |time: Duration| format!("{}.{:09}", time.as_secs(), time.subsec_nanos());
         let optional = |time: Option<Duration>| time.map_or_else(String::new, seconds);
         let service = self.sent.map(|sent| micros(self.done.saturating_sub(sent)));
         let texts = [
@@ -257,7 +324,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use httperf_stats::{FailedLook, StepPlace};
-    use httperf_testkit::sim::{connections, scenarios};
+    use httperf_testkit::sim::{Edit, connections, scenarios};
 
     use super::*;
 
@@ -285,6 +352,7 @@ mod tests {
             }),
             step: None,
             recorded: None,
+            stream: None,
             expected: false,
         }
     }
@@ -310,6 +378,38 @@ mod tests {
                 "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\",7.250,1.500,430.000",
             ]
         );
+    }
+
+    #[test]
+    fn calls_of_streams_tell_of_their_events_if_an_option_says_so() {
+        let call = StreamCall {
+            first_event: Some(Instant::from_nanos(1_000_450_000)),
+            events: 9,
+            coalesced: 2,
+            longest_gap: Some(Duration::from_micros(12)),
+            first_token: Some(Instant::from_nanos(1_000_460_000)),
+            output_tokens: Some(8),
+            per_token: Some(Duration::from_nanos(2500)),
+        };
+        let read = |streams| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let plan = connections(1, 1, 1).with(|plan| plan.replies.streams = streams);
+            let log = CallLog::create(file.path().as_os_str(), &plan).unwrap();
+            let mut sender = log.sender();
+            sender.add(&Sample { stream: Some(call), ..sample(0, Some(200)) }, Instant::default());
+            sender.add(&sample(1, Some(200)), Instant::default());
+            drop(sender);
+            log.finish().unwrap();
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            text.lines()
+                .map(|line| line.split_once("7.250,,").map_or(line, |(_, end)| end).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let all = Streams { read: StreamedReplies::All, ..Streams::default() };
+        let lines = read(all);
+        assert!(lines[0].ends_with(&format!(",kernel_us,{}", STREAM_COLUMNS.join(","))), "{}", lines[0]);
+        assert_eq!(lines[1..], [",1.000450000,9,2,12.000,1.000460000,8,2.500", ",,,,,,,"]);
+        assert_eq!(read(Streams::default())[1..], ["", ""]);
     }
 
     #[test]

@@ -1,0 +1,277 @@
+//! Streams and answers of language models: our own test server over each protocol, and servers of other makes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use httperf_origin::{Config, Credentials, Http3, KeyType, Streams, Tls};
+use httperf_stats::{CallOutcome, StreamSummary, Summary};
+use serde_json::Value;
+
+use crate::support;
+use crate::support::bench::Bench;
+use crate::support::nginx::Nginx;
+use crate::support::program::{Exit, Outcome, stderr, stdout};
+use crate::support::running::{Running, find};
+
+/// A run with its result.
+struct Ran {
+    outcome: Outcome,
+    document: Value,
+    summary: Summary,
+}
+
+/// Runs the program against a server, with a result.
+fn run(bench: &Bench, arguments: &str) -> Ran {
+    let outcome = bench.run(&format!("--timeout 20 --report full --output @r.json {arguments}"));
+    let text = fs::read_to_string(bench.path("r.json")).unwrap_or_else(|_| panic!("{}", stderr(&outcome)));
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    let summary = serde_json::from_value(document["summary"].take()).unwrap();
+    Ran { outcome, document, summary }
+}
+
+impl Ran {
+    fn streams(&self) -> &StreamSummary {
+        self.summary.streams.as_ref().unwrap_or_else(|| panic!("no streams: {}", stdout(&self.outcome)))
+    }
+}
+
+/// A server that speaks all protocols, with the options of each.
+fn protocols() -> (Bench, [&'static str; 3]) {
+    let config = Config::default();
+    let tls = Some(Tls::new(Credentials::self_signed(KeyType::default(), &config.listen)));
+    let config = Config { tls, http3: Some(Http3::default()), ..config };
+    (Bench::with(config), ["--ssl --http-version 1.1", "--ssl --http-version 2", "--ssl --http-version 3"])
+}
+
+#[test]
+fn streams_have_the_same_counts_over_each_protocol() {
+    let (bench, protocols) = protocols();
+    let mut sent = 0;
+    for protocol in protocols {
+        let ran = run(
+            &bench,
+            &format!("{protocol} --uri /sse/12/first/30ms/gap/jitter:5ms,2ms --num-conns 6 --num-calls 2"),
+        );
+        let streams = ran.streams();
+        assert_eq!(
+            (streams.started, streams.completed, streams.cut, streams.events),
+            (12, 12, 0, 144),
+            "{protocol}"
+        );
+        let timed = streams.first_event.latency.moments.count() + streams.gap.moments.count();
+        assert_eq!(timed + streams.coalesced, streams.events, "{protocol}");
+        // No sooner than the server sends.
+        assert!(streams.first_event.service.moments.min() >= 0.03, "{protocol}");
+        assert!(streams.duration.moments.min() >= 0.02, "{protocol}");
+        sent += streams.events;
+    }
+    let counts = bench.stop();
+    assert_eq!((counts.streams, counts.events), (36, sent), "both ends count the same");
+}
+
+#[test]
+fn events_that_are_written_together_have_no_gap_between_them() {
+    let (bench, protocols) = protocols();
+    for protocol in protocols {
+        let ran = run(&bench, &format!("{protocol} --uri /sse/20/together/4/gap/30ms --num-conns 3"));
+        let streams = ran.streams();
+        assert_eq!(streams.events, 60, "{protocol}");
+        // At least the three after the first of each four.
+        assert!(streams.coalesced >= 45, "{protocol}: {}", streams.coalesced);
+        assert!(stdout(&ran.outcome).contains("came together with the one before"), "{protocol}");
+    }
+}
+
+#[test]
+fn streams_that_break_off_are_cut_and_their_calls_fail() {
+    let (bench, protocols) = protocols();
+    for protocol in protocols {
+        let ran = run(&bench, &format!("{protocol} --uri /sse/9/cut/4/gap/2ms --num-conns 5"));
+        let streams = ran.streams();
+        assert_eq!((streams.started, streams.completed, streams.cut), (5, 0, 5), "{protocol}");
+        assert_eq!(streams.events, 20, "{protocol}");
+        let failed = ran.summary.calls_with(CallOutcome::Failure).latency.moments.count();
+        assert_eq!(failed, 5, "{protocol}: {}", stdout(&ran.outcome));
+        assert!(stdout(&ran.outcome).contains("5 of 5 streams were cut"), "{protocol}");
+    }
+}
+
+/// A request for an answer of so many tokens.
+fn prompt(tokens: u32) -> String {
+    format!(
+        "--uri /v1/chat/completions --method POST --header Content-Type:application/json --body \
+         {{\"model\":\"m\",\"stream\":true,\"stream_options\":{{\"include_usage\":true}},\"max_tokens\":{tokens},\
+         \"messages\":[{{\"role\":\"user\",\"content\":\"one-two\"}}]}}"
+    )
+}
+
+fn model(first: &str, gap: &str) -> Bench {
+    let streams = Streams { first: first.parse().unwrap(), gap: gap.parse().unwrap(), ..Streams::default() };
+    Bench::with(Config { streams, ..Config::default() })
+}
+
+#[test]
+fn answers_of_a_model_are_counted_in_tokens() {
+    let bench = model("40ms", "5ms");
+    let goodput = "--goodput ttft<10s,tpot<10s,e2e<20s --slo ttft.p50<10s,goodput>99%";
+    let ran = run(&bench, &format!("--llm openai {goodput} --num-conns 4 --calls @calls.csv {}", prompt(8)));
+    let streams = ran.streams();
+    let model = streams.model.as_ref().unwrap();
+    assert_eq!(
+        (model.answers, model.good, model.undone, model.malformed),
+        (4, 4, 0, 0),
+        "{}",
+        stdout(&ran.outcome)
+    );
+    assert_eq!(
+        (model.output_tokens, model.told, model.counted, model.finish_reasons.count("length")),
+        (32, 4, 0, 4)
+    );
+    // The role comes with the header, and is no token.
+    assert!(streams.first_event.service.moments.min() < model.first_token.service.moments.min());
+    assert!(model.first_token.service.moments.min() >= 0.04);
+    assert!(model.per_token.moments.min() >= 0.0045, "{}", model.per_token.moments.min());
+    assert_eq!(ran.outcome.exit, Exit::Code(0), "{}", stderr(&ran.outcome));
+    let calls = bench.read("calls.csv");
+    let rows: Vec<Vec<&str>> = calls.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    for row in &rows[1..] {
+        assert_eq!((row[column("events")], row[column("output_tokens")]), ("12", "8"), "{calls}");
+        assert!(row[column("first_token_s")] > row[column("first_event_s")], "{calls}");
+    }
+}
+
+#[test]
+fn every_form_has_the_same_figures() {
+    let bench = model("20ms", "jitter:4ms,1ms");
+    let ran = run(
+        &bench,
+        &format!(
+            "--llm openai --goodput ttft<10s --num-conns 30 --rate 60 --csv @r.csv --html @r.html {}",
+            prompt(6)
+        ),
+    );
+    let text = stdout(&ran.outcome);
+    let figures = &ran.document["figures"]["streams"];
+    let csv = bench.read("r.csv");
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let row = reader.records().next().unwrap().unwrap();
+    let cell =
+        |name: &str| row.get(names.iter().position(|column| column == name).unwrap()).unwrap().to_owned();
+    let page = bench.read("r.html");
+    for (column, value) in [
+        ("first_event_p50_ms", &figures["first_event_ms"]["p50"]),
+        ("gap_p99_ms", &figures["gap_ms"]["p99"]),
+        ("ttft_p50_ms", &figures["model"]["ttft_ms"]["p50"]),
+        ("itl_p99_ms", &figures["model"]["itl_ms"]["p99"]),
+        ("tpot_p50_ms", &figures["model"]["tpot_ms"]["p50"]),
+    ] {
+        let ms = value.as_f64().unwrap_or_else(|| panic!("{column}: {value}"));
+        assert_eq!(cell(column), format!("{ms:.3}"), "{column}");
+        assert!(page.contains(&format!("{ms:.3}")), "{column}: {ms} is not on the page");
+    }
+    for (column, value) in [
+        ("events", &figures["events"]),
+        ("events_coalesced", &figures["coalesced"]),
+        ("streams_completed", &figures["completed"]),
+        ("answers", &figures["model"]["answers"]),
+        ("output_tokens", &figures["model"]["output_tokens"]),
+    ] {
+        assert_eq!(cell(column), value.to_string(), "{column}");
+    }
+    assert_eq!(cell("goodput_percent"), "100.00");
+    assert!(text.contains("goodput         100.0 % of the calls that ended"), "{text}");
+    assert!(text.contains("output tokens   180 ("), "{text}");
+    assert!(page.contains("Language model") && page.contains("180 ("), "the page has the tokens");
+}
+
+#[test]
+fn errors_of_a_model_are_told_in_its_words() {
+    let bench = model("1ms", "1ms");
+    let body = "--uri /v1/chat/completions --method POST --header Content-Type:application/json --body {\"model\":\"m\"}";
+    let ran = run(&bench, &format!("--llm openai --num-conns 3 {body}"));
+    let model = ran.streams().model.as_ref().unwrap();
+    assert_eq!((model.answers, model.errors.total()), (0, 3));
+    let (message, _) = model.errors.by_frequency()[0];
+    assert!(message.contains("messages"), "{message}");
+    assert!(stdout(&ran.outcome).contains(message), "{}", stdout(&ran.outcome));
+}
+
+#[test]
+fn an_answer_that_is_not_streamed_has_tokens_and_no_first_one() {
+    let bench = model("10ms", "1ms");
+    let whole = prompt(5).replace("\"stream\":true", "\"stream\":false");
+    let ran = run(&bench, &format!("--llm openai --num-conns 2 {whole}"));
+    let streams = ran.streams();
+    let model = streams.model.as_ref().unwrap();
+    assert_eq!((streams.started, model.answers, model.whole, model.output_tokens), (0, 2, 2, 10));
+    assert!(model.first_token.latency.is_empty() && model.per_token.is_empty());
+}
+
+/// Events that a server in Python sends with the standard library alone: ten, one every 10 ms, in chunks.
+const PYTHON: &str = r#"
+import http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number in range(10):
+            time.sleep(0.01)
+            self.piece(f": comment\r\nevent: tick\r\ndata: {number}\r\n\r\n".encode())
+        self.piece(b"")
+
+    def piece(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+/// A server of the standard library of Python, and nginx in front of it, which passes on what comes at once.
+fn python_behind_nginx() -> Option<[Running; 2]> {
+    let (python, nginx) = (find("python3")?, find("nginx")?);
+    let furnish = |root: &Path| fs::write(root.join("server.py"), PYTHON);
+    let python = Running::start("127.0.0.1", 1, furnish, |root, ports| {
+        let mut command = Command::new(&python);
+        command.arg(root.join("server.py")).arg(ports[0].to_string());
+        command
+    });
+    let origin = python.port(0);
+    let proxy = format!(
+        "location / {{ proxy_pass http://127.0.0.1:{origin}; proxy_http_version 1.1; proxy_buffering off; }}"
+    );
+    let nginx = Running::start(
+        "127.0.0.1",
+        1,
+        |_| Ok(()),
+        |root, ports| {
+            Nginx::new(root).listen(format!("127.0.0.1:{}", ports[0])).server(&proxy).command(&nginx)
+        },
+    );
+    Some([python, nginx])
+}
+
+#[test]
+fn streams_of_other_servers_are_read_directly_and_through_a_proxy() {
+    let Some(servers) = python_behind_nginx() else { return };
+    for server in &servers {
+        let ran = support::ran::run(server.port(0), "--num-conns 5", &[]);
+        ran.check("replies=5 errors=0");
+        let streams = ran.summary.streams.as_ref().unwrap();
+        assert_eq!((streams.completed, streams.events, streams.comments), (5, 50, 50), "{ran}");
+        assert!(streams.first_event.service.moments.min() >= 0.01, "{ran}");
+        assert!(streams.duration.moments.min() >= 0.08, "{ran}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Event streams: the same items wherever they are cut, in bounded memory.
+
+use httperf_proto::content::openai::Piece;
+use httperf_proto::content::sse::{Event, Item, Parser};
+
+/// Checks that a stream has the same items however it is cut, and that nothing of it is larger than its first byte allows. The
+/// data of each event is read as a model's, which must not panic.
+///
+/// # Panics
+/// If this is not so.
+pub fn check_event_stream(input: &[u8]) {
+    let Some((&size_max, stream)) = input.split_first() else { return };
+    let size_max = usize::from(size_max) + 1;
+    let whole = items(size_max, [stream]);
+    let cut = stream.len() / 2;
+    assert_eq!(whole, items(size_max, [&stream[..cut], &stream[cut..]]), "cut at {cut}");
+    assert_eq!(whole, items(size_max, stream.chunks(1)), "byte by byte");
+}
+
+/// An item, with its bytes.
+type Owned = Option<(Option<Vec<u8>>, Vec<u8>, Vec<u8>, bool)>;
+
+fn items<'a>(size_max: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Owned>, bool) {
+    let (mut parser, mut items) = (Parser::new(size_max), Vec::new());
+    for piece in pieces {
+        parser.push(piece, &mut |item| {
+            items.push(match item {
+                Item::Event(Event { name, data, last_id, is_cut }) => {
+                    assert!(data.len() <= size_max && last_id.len() <= size_max);
+                    let _ = Piece::parse(data);
+                    Some((name.map(<[u8]>::to_vec), data.to_vec(), last_id.to_vec(), is_cut))
+                }
+                Item::Comment | Item::Retry(_) => None,
+            });
+        });
+    }
+    (items, parser.is_within_event())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn streams_of_any_bytes_pass(
+            size in any::<u8>(),
+            parts in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(vec![
+                        &b"data:"[..], b"data", b"event: x", b"id: 7", b"retry: 5", b":", b"\r", b"\n", b"\r\n", b"\n\n",
+                        b"{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", b"[DONE]", b"\xEF\xBB\xBF",
+                    ])
+                    .prop_map(<[u8]>::to_vec),
+                    prop::collection::vec(any::<u8>(), 0..20),
+                ],
+                0..40,
+            ),
+        ) {
+            check_event_stream(&[vec![size], parts.concat()].concat());
+        }
+    }
+}
