@@ -1,10 +1,10 @@
-//! Bodies of replies, as hyper and h2 read them.
+//! Bodies of replies: one source of pieces for all protocols.
 
 use std::convert::Infallible;
-use std::future::Future as _;
+use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use crate::content::{BLOCK_SIZE, CHUNK_SIZE, Content};
 use crate::timer::{Sleep, Timer};
 
-/// A body for hyper or h2 to send, with a guard that is dropped once all of it was taken.
+/// The body of a reply, piece by piece, with a guard that is dropped once all of it was taken.
 #[derive(Debug)]
 pub(crate) struct ReplyBody<G = ()> {
     content: Content,
@@ -49,6 +49,35 @@ impl<G> ReplyBody<G> {
         self
     }
 
+    /// Returns the next piece when it is due; `None` behind the last.
+    pub(crate) async fn piece(&mut self) -> Option<Bytes> {
+        poll_fn(|context| self.poll_piece(context)).await
+    }
+
+    /// Polls for what [`ReplyBody::piece`] returns.
+    pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.left() == 0 {
+            return Poll::Ready(None);
+        }
+        let mut size_max = if self.sized { BLOCK_SIZE } else { CHUNK_SIZE };
+        if let Some(pace) = &mut self.pace {
+            if let Some(sleep) = &mut pace.sleep {
+                ready!(Pin::new(sleep).poll(context));
+            }
+            pace.sleep = Some(pace.timer.sleep_until(Instant::now() + pace.interval));
+            size_max = 1;
+        }
+        let bytes = self.content.slice(self.offset, size_max);
+        self.offset += bytes.len() as u64;
+        Poll::Ready(Some(bytes))
+    }
+
+    /// Returns true if the last piece was taken.
+    pub(crate) fn is_over(&self) -> bool {
+        // Unless hyper has to ask an empty body of no stated size for its end, it states a size of 0.
+        self.left() == 0 && (self.sized || self.offset > 0)
+    }
+
     fn left(&self) -> u64 {
         self.content.size() - self.offset
     }
@@ -62,26 +91,12 @@ impl<G: Unpin> Body for ReplyBody<G> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let this = self.get_mut();
-        if this.left() == 0 {
-            return Poll::Ready(None);
-        }
-        let mut size_max = if this.sized { BLOCK_SIZE } else { CHUNK_SIZE };
-        if let Some(pace) = &mut this.pace {
-            if let Some(sleep) = &mut pace.sleep {
-                std::task::ready!(Pin::new(sleep).poll(context));
-            }
-            pace.sleep = Some(pace.timer.sleep_until(Instant::now() + pace.interval));
-            size_max = 1;
-        }
-        let bytes = this.content.slice(this.offset, size_max);
-        this.offset += bytes.len() as u64;
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
+        let piece = ready!(self.get_mut().poll_piece(context));
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        // Unless hyper has to ask an empty body of no stated size for its end, it states a size of 0.
-        self.left() == 0 && (self.sized || self.offset > 0)
+        self.is_over()
     }
 
     fn size_hint(&self) -> SizeHint {

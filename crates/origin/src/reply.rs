@@ -2,6 +2,7 @@
 //! count both.
 
 use std::future::Future;
+use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -22,7 +23,7 @@ pub(crate) const SERVER_NAME: &str = "httperf";
 /// Finds the answer to a request and returns it when it is due. `body` reads the request's body, unless the answer is not
 /// to wait for it.
 pub(crate) async fn prepare<E>(
-    link: &Link,
+    link: &Rc<Link>,
     request: &Parts,
     body: impl Future<Output = Result<(), E>>,
 ) -> (Answer, Ending) {

@@ -14,7 +14,8 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::content::{CHUNK_SIZE, Checksum};
+use crate::body::ReplyBody;
+use crate::content::{Checksum, Content};
 use crate::fault::{BAD_LINE, FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
 use crate::http2::upgrade::{Upgrade, upgrade};
 use crate::link::{Ending, Link};
@@ -223,7 +224,7 @@ impl Reply {
         let head = self.ticket.head(mark);
         self.send(&head).await?;
         if self.ticket.has_body() {
-            self.body(self.ticket.answer.content.size()).await?;
+            self.body(self.ticket.answer.content.clone()).await?;
         }
         Ok(())
     }
@@ -235,16 +236,13 @@ impl Reply {
             return self.send(&head[..head.len() / 2]).await;
         }
         self.send(&head).await?;
-        self.body(self.ticket.answer.content.size() / 2).await
+        self.body(self.ticket.answer.content.half()).await
     }
 
-    async fn body(&mut self, size: u64) -> io::Result<()> {
-        let mut sent = 0;
-        while sent < size {
-            let size_max = usize::try_from(size - sent).unwrap_or(usize::MAX);
-            let bytes = self.ticket.answer.content.slice(sent, size_max);
-            self.send(&bytes).await?;
-            sent += bytes.len() as u64;
+    async fn body(&mut self, content: Content) -> io::Result<()> {
+        let mut body = ReplyBody::<()>::new(content, true);
+        while let Some(piece) = body.piece().await {
+            self.send(&piece).await?;
         }
         Ok(())
     }
@@ -253,13 +251,10 @@ impl Reply {
         let head = self.ticket.head(Mark::ChunksAndTrailer);
         self.send(&head).await?;
         let mut checksum = Checksum::default();
-        let size = self.ticket.answer.content.size();
-        let mut sent = 0;
-        while sent < size {
-            let bytes = self.ticket.answer.content.slice(sent, CHUNK_SIZE);
-            checksum.add(&bytes);
-            sent += bytes.len() as u64;
-            self.chunk(&bytes).await?;
+        let mut body = ReplyBody::<()>::new(self.ticket.answer.content.clone(), false);
+        while let Some(piece) = body.piece().await {
+            checksum.add(&piece);
+            self.chunk(&piece).await?;
         }
         self.send(format!("0\r\nServer-Checksum: {checksum}\r\n\r\n").as_bytes()).await
     }
@@ -270,11 +265,9 @@ impl Reply {
         if self.ticket.is_head {
             return Ok(());
         }
-        let content = &self.ticket.answer.content;
-        let half = content.slice(0, usize::try_from(content.size() / 2).unwrap_or(usize::MAX));
-        // An empty chunk would be the last one.
-        if !half.is_empty() {
-            self.chunk(&half).await?;
+        let mut half = ReplyBody::<()>::new(self.ticket.answer.content.half(), false);
+        while let Some(piece) = half.piece().await {
+            self.chunk(&piece).await?;
         }
         self.send(b"not a size\r\n").await
     }

@@ -1,14 +1,13 @@
 //! One request of a connection, and its reply.
 
 use std::future::{Future as _, pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use hyper::body::Body as _;
 use hyper::{Method, Request, StatusCode, header};
 
 use super::desk::{Desk, End};
@@ -201,7 +200,7 @@ async fn send_body(
         if let Some(checksum) = &mut checksum {
             checksum.add(&data);
         }
-        let is_last = body.is_end_stream();
+        let is_last = body.is_over();
         while !data.is_empty() {
             let room = room(stream, data.len()).await?;
             let part = data.split_to(room.min(data.len()));
@@ -217,16 +216,12 @@ async fn next_piece(
     body: &mut ReplyBody,
 ) -> Result<Option<Bytes>, h2::Error> {
     poll_fn(|context| {
-        let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
+        let Poll::Ready(piece) = body.poll_piece(context) else {
             return stream
                 .poll_reset(context)
                 .map(|reason| Err(reason.map_or_else(|error| error, h2::Error::from)));
         };
-        let data = frame.map(|frame| match frame {
-            Ok(frame) => frame.into_data().unwrap_or_else(|_| unreachable!("such a body has no trailers")),
-            Err(never) => match never {},
-        });
-        Poll::Ready(Ok(data))
+        Poll::Ready(Ok(piece))
     })
     .await
 }

@@ -1,14 +1,12 @@
 //! One request of a connection, and its reply.
 
-use std::future::{pending, poll_fn};
-use std::pin::Pin;
+use std::future::pending;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use hyper::body::Body as _;
 use hyper::{Method, StatusCode, header};
 use tokio::sync::Notify;
 
@@ -181,13 +179,7 @@ impl Reply {
         mut body: ReplyBody,
         mut checksum: Option<&mut Checksum>,
     ) -> Result<(), StreamError> {
-        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let data = match frame {
-                Ok(frame) => {
-                    frame.into_data().unwrap_or_else(|_| unreachable!("such a body has no trailers"))
-                }
-                Err(never) => match never {},
-            };
+        while let Some(data) = body.piece().await {
             if let Some(checksum) = &mut checksum {
                 checksum.add(&data);
             }
