@@ -16,6 +16,7 @@ use crate::fault::FaultMix;
 use crate::http2::settings::Http2;
 use crate::http3::settings::Http3;
 use crate::limits::Limits;
+use crate::stream::settings::Streams;
 use crate::text::Malformed;
 use crate::tls::settings::Tls;
 
@@ -43,6 +44,8 @@ pub struct Config {
     pub close_after: Option<CloseAfter>,
     /// The rate of replies that the server can sustain.
     pub capacity: Option<ServerCapacity>,
+    /// The streams of events, where a request says nothing else.
+    pub streams: Streams,
     /// The faults of replies, with their probabilities.
     pub faults: FaultMix,
     /// Time between two bytes of a [`Fault::Trickle`](crate::Fault::Trickle) reply.
@@ -69,6 +72,7 @@ impl Default for Config {
             framing: Framing::Length,
             close_after: None,
             capacity: None,
+            streams: Streams::default(),
             faults: FaultMix::default(),
             trickle: Duration::from_millis(10),
             stamps: 0,

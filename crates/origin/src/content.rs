@@ -1,16 +1,20 @@
-//! The content of replies: a repeating printable pattern from one static block, or a short text.
+//! The content of replies: a repeating printable pattern from one static block, a text, or a stream of events.
 
 use std::fmt;
 
 use bytes::Bytes;
 
+use crate::stream::script::Script;
+
 /// The content of a reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// This number of bytes of the pattern.
     Pattern(u64),
     /// A text and its media type.
     Text(Bytes, &'static str),
+    /// Events, each at its instant.
+    Stream(Box<Script>),
 }
 
 impl Content {
@@ -18,10 +22,19 @@ impl Content {
         Self::Text(text.into(), "text/plain")
     }
 
-    pub(crate) fn size(&self) -> u64 {
+    /// Returns the number of bytes; that of a stream is not known ahead.
+    pub(crate) fn size(&self) -> Option<u64> {
         match self {
-            Self::Pattern(size) => *size,
-            Self::Text(text, _) => text.len() as u64,
+            Self::Pattern(size) => Some(*size),
+            Self::Text(text, _) => Some(text.len() as u64),
+            Self::Stream(_) => None,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Stream(script) => script.is_empty(),
+            _ => self.size() == Some(0),
         }
     }
 
@@ -29,6 +42,7 @@ impl Content {
         match self {
             Self::Pattern(_) => "text/plain",
             Self::Text(_, media_type) => media_type,
+            Self::Stream(_) => "text/event-stream",
         }
     }
 
@@ -37,12 +51,14 @@ impl Content {
         match self {
             Self::Pattern(size) => Self::Pattern(size / 2),
             Self::Text(text, media_type) => Self::Text(text.slice(..text.len() / 2), media_type),
+            Self::Stream(script) => Self::Stream(Box::new(script.half())),
         }
     }
 
-    /// Bytes from `offset` on: at most `size_max`, and none only at the end.
+    /// Bytes from `offset` on: at most `size_max`, and none only at the end. A stream has none before it is on its way.
     pub(crate) fn slice(&self, offset: u64, size_max: usize) -> Bytes {
-        let left = usize::try_from(self.size() - offset).unwrap_or(usize::MAX).min(size_max);
+        let left = self.size().unwrap_or(0).saturating_sub(offset);
+        let left = usize::try_from(left).unwrap_or(usize::MAX).min(size_max);
         match self {
             Self::Pattern(_) => {
                 let from = (offset % BLOCK_SIZE as u64) as usize;
@@ -52,6 +68,7 @@ impl Content {
                 let from = offset as usize;
                 text.slice(from..from + left)
             }
+            Self::Stream(_) => Bytes::new(),
         }
     }
 }
@@ -109,12 +126,13 @@ mod tests {
 
     fn collect(content: &Content, size_max: usize) -> Vec<u8> {
         let mut all = Vec::new();
-        while (all.len() as u64) < content.size() {
+        let size = content.size().unwrap();
+        while (all.len() as u64) < size {
             let slice = content.slice(all.len() as u64, size_max);
             assert!((1..=size_max).contains(&slice.len()));
             all.extend_from_slice(&slice);
         }
-        assert!(content.slice(content.size(), size_max).is_empty());
+        assert!(content.slice(size, size_max).is_empty());
         all
     }
 

@@ -7,7 +7,7 @@ use crate::stamps::Stamp;
 use crate::tls::counts::TlsCounts;
 
 /// The counts of a server. Every request ends in a reply, in a fault, in both (a fault that
-/// [completes the reply](Fault::completes_reply)), or in neither, if its client left first.
+/// [completes the reply](Fault::completes_reply)), in a stream that is cut, or in none of these, if its client left first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections accepted.
@@ -54,6 +54,14 @@ pub struct Counts {
     pub replies_queue_full: u64,
     /// Bytes of replies handed to the system, headers included; under TLS, before encryption.
     pub bytes_sent: u64,
+    /// Streams of events begun.
+    pub streams: u64,
+    /// Events handed over, those around the tokens of completions included.
+    pub events: u64,
+    /// Tokens of completions among them, and those of completions that were no streams.
+    pub tokens: u64,
+    /// Streams that broke off as asked; not counted as replies.
+    pub streams_cut: u64,
     /// Faults, in the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
     /// The counts of TLS.
@@ -125,6 +133,10 @@ impl fmt::Display for Counts {
                 ("datagrams lost on purpose".to_owned(), self.datagrams_lost),
                 ("GOAWAY frames received".to_owned(), self.goaways_received),
                 ("GOAWAY frames sent".to_owned(), self.goaways_sent),
+                ("streams".to_owned(), self.streams),
+                ("events sent".to_owned(), self.events),
+                ("tokens sent".to_owned(), self.tokens),
+                ("streams cut".to_owned(), self.streams_cut),
                 ("requests malformed".to_owned(), self.requests_malformed),
                 ("connections refused".to_owned(), self.connections_refused),
                 ("connections idled out".to_owned(), self.connections_idled_out),

@@ -11,9 +11,9 @@ use crate::text::{Malformed, duration, parse_duration};
 
 /// The delay of replies.
 ///
-/// As text: `50ms`, `uniform:10ms,50ms`, `exp:20ms` (the mean), `normal:20ms,5ms` (mean and standard
-/// deviation, cut off at 0), `lognormal:20ms,0.5` (median, and standard deviation of the logarithm) or
-/// `pareto:20ms,1.5` (minimum and shape).
+/// As text: `50ms`, `uniform:10ms,50ms`, `jitter:50ms,10ms` (uniform, from 40 to 60 ms), `exp:20ms` (the mean),
+/// `normal:20ms,5ms` (mean and standard deviation, cut off at 0), `lognormal:20ms,0.5` (median, and standard deviation
+/// of the logarithm) or `pareto:20ms,1.5` (minimum and shape).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
     /// A constant.
@@ -98,11 +98,12 @@ impl FromStr for Delay {
         distribution(name, first, second).ok_or_else(|| {
             let expected = match name {
                 "uniform" => "two durations in order, such as uniform:10ms,50ms",
+                "jitter" => "a duration and a smaller deviation, such as jitter:50ms,10ms",
                 "exp" => "a mean, such as exp:20ms",
                 "normal" => "a mean and a deviation, such as normal:20ms,5ms",
                 "lognormal" => "a median and a spread, such as lognormal:20ms,0.5",
                 "pareto" => "a least duration and a shape above 0, such as pareto:20ms,1.5",
-                _ => "a duration such as 50ms, or uniform:, exp:, normal:, lognormal: or pareto: with its values",
+                _ => "a duration such as 50ms, or uniform:, jitter:, exp:, normal:, lognormal: or pareto: with its values",
             };
             Malformed::new(expected, text)
         })
@@ -116,6 +117,11 @@ fn distribution(name: &str, first: &str, second: Option<&str>) -> Option<Delay> 
         ("uniform", Some(second)) => {
             let max = duration(second)?;
             (first <= max).then_some(Delay::Uniform { min: first, max })
+        }
+        ("jitter", Some(second)) => {
+            let deviation = duration(second)?;
+            let (min, max) = (first.checked_sub(deviation)?, first.checked_add(deviation)?);
+            Some(Delay::Uniform { min, max })
         }
         ("normal", Some(second)) => Some(Delay::Normal { mean: first, deviation: duration(second)? }),
         ("lognormal", Some(second)) => {
@@ -173,6 +179,16 @@ mod tests {
         check_near(mean(&draws), 30.0);
         check_near(draws[0], 10.0);
         check_near(draws[draws.len() - 1], 50.0);
+    }
+
+    #[test]
+    fn jitter_is_uniform_around_a_duration() {
+        let bounds = Delay::Uniform { min: Duration::from_millis(40), max: Duration::from_millis(60) };
+        assert_eq!("jitter:50ms,10ms".parse(), Ok(bounds));
+        assert_eq!(
+            "jitter:50ms,60ms".parse::<Delay>().unwrap_err().to_string(),
+            "expected a duration and a smaller deviation, such as jitter:50ms,10ms, got `jitter:50ms,60ms`"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rand::{Rng, RngExt as _};
 
-use crate::text::Malformed;
+use crate::text::{Malformed, parse_probability};
 
 /// A fault of a reply. Where the protocols differ, HTTP/1 comes first.
 ///
@@ -212,14 +212,8 @@ impl FromStr for FaultShare {
         let malformed = || Malformed::new("a fault and its probability, such as reset:0.01", text);
         let (fault, probability) = text.split_once(':').ok_or_else(malformed)?;
         let fault = fault.parse()?;
-        let probability = match probability.strip_suffix('%') {
-            Some(percent) => percent.parse::<f64>().map(|percent| percent / 100.0),
-            None => probability.parse::<f64>(),
-        };
-        match probability {
-            Ok(probability) if (0.0..=1.0).contains(&probability) => Ok(Self { fault, probability }),
-            _ => Err(malformed()),
-        }
+        let probability = parse_probability(probability).ok_or_else(malformed)?;
+        Ok(Self { fault, probability })
     }
 }
 

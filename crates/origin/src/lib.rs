@@ -10,7 +10,8 @@
 //!
 //! No two files import each other. From the bottom up: values and their text (`text`, `delay`, `fault`, `settings` of
 //! TLS, HTTP/2 and HTTP/3, `config`), counts, the state that connections share (`shared`), the state of one (`link`), sockets
-//! (`transport`, `tls`, `socket`, `wire`), replies (`content`, `route`, `reply`, `body`), the protocols (`http3`,
+//! (`transport`, `tls`, `socket`, `wire`), streams of events (`stream`), replies (`content`, `openai`, `route`, `intake`, `body`,
+//! `reply`), the protocols (`http3`,
 //! `http2`, `http1`), `connection`, `server`.
 //!
 //! # Paths
@@ -30,6 +31,11 @@
 //! | `/page/N` | is an HTML page with N images |
 //! | `/redirect` | redirects to `/` |
 //! | `/alt-svc/VALUE` | has this `Alt-Svc` field, percent-encoded, in place of that about HTTP/3 |
+//! | `/sse/N` | is a stream of N server-sent events |
+//! | `/first/T`, `/gap/T` | has its first event T after the header; has gaps of T between events, drawn anew for each |
+//! | `/together/N` | has N events in each write |
+//! | `/cut/N` | breaks off after N events |
+//! | `/v1/…` | is that of OpenAI's API, which the rest of the path names |
 //! | `/h2-window/N` | goes with a change of the initial window of the connection's streams, to N bytes |
 
 mod body;
@@ -43,14 +49,17 @@ mod fault;
 mod http1;
 mod http2;
 mod http3;
+mod intake;
 mod limits;
 mod link;
+mod openai;
 mod reply;
 mod route;
 mod server;
 mod shared;
 mod socket;
 mod stamps;
+mod stream;
 mod text;
 mod timer;
 mod tls;
@@ -68,6 +77,7 @@ pub use http3::tls::{UnfitForHttp3, fits_http3};
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
 pub use stamps::Stamp;
+pub use stream::settings::{Probability, Streams};
 pub use text::{Malformed, parse_duration, parse_rate, parse_size};
 pub use tls::counts::TlsCounts;
 pub use tls::credentials::{BadCredentials, Credentials, KeyType};

@@ -18,6 +18,14 @@ pub struct Limits {
     pub delay: Duration,
     /// The maximum number of images that `/page/N` may ask for.
     pub page_images: u32,
+    /// The maximum number of events in a stream, and of tokens in a completion.
+    pub events: u32,
+    /// The maximum number of events in one write.
+    pub events_together: u32,
+    /// The maximum size of an event's data that a path may ask for.
+    pub event_size: u64,
+    /// The maximum size of a request's body that an answer depends on; other bodies are read and forgotten.
+    pub request_kept: usize,
     /// The time to wait for a client to close after the server before the socket is dropped.
     pub linger: Duration,
 }
@@ -30,6 +38,10 @@ impl Default for Limits {
             idle: Duration::from_secs(300),
             delay: Duration::from_secs(3600),
             page_images: 10_000,
+            events: 1_000_000,
+            events_together: 1000,
+            event_size: 64 << 10,
+            request_kept: 8 << 20,
             linger: Duration::from_secs(2),
         }
     }

@@ -56,9 +56,9 @@ impl Link {
     }
 
     /// Keeps the connection open without traffic until the result is dropped.
-    pub(crate) fn prepare(&self) -> Preparing<'_> {
+    pub(crate) fn prepare(self: &Rc<Self>) -> Preparing {
         self.preparing.set(self.preparing.get() + 1);
-        Preparing(self)
+        Preparing(Rc::clone(self))
     }
 
     /// Returns the time of the last read, if stamps are taken.
@@ -149,9 +149,9 @@ impl Link {
 
 /// A reply in the queue or delayed.
 #[derive(Debug)]
-pub(crate) struct Preparing<'a>(&'a Link);
+pub(crate) struct Preparing(Rc<Link>);
 
-impl Drop for Preparing<'_> {
+impl Drop for Preparing {
     fn drop(&mut self) {
         self.0.preparing.set(self.0.preparing.get() - 1);
     }

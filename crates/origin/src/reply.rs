@@ -2,6 +2,7 @@
 //! count both.
 
 use std::future::Future;
+use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -12,28 +13,45 @@ use crate::bucket::QueueFull;
 use crate::config::Framing;
 use crate::content::Checksum;
 use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault};
+use crate::intake::Intake;
 use crate::link::{Ending, Link};
+use crate::openai;
 use crate::route::{self, Answer};
 use crate::shared::Shared;
 
 /// The value of the `Server` field.
 pub(crate) const SERVER_NAME: &str = "httperf";
 
-/// Finds the answer to a request and returns it when it is due. `body` reads the request's body, unless the answer is not
-/// to wait for it.
+/// Finds the answer to a request and returns it when it is due. `body` reads the request's body into `intake`, unless the
+/// answer is not to wait for it.
 pub(crate) async fn prepare<E>(
-    link: &Link,
+    link: &Rc<Link>,
     request: &Parts,
+    intake: &Intake,
     body: impl Future<Output = Result<(), E>>,
 ) -> (Answer, Ending) {
     let shared = &link.shared;
     shared.counts.borrow_mut().requests += 1;
     let received = link.read_at();
     let mut answer = route::answer(request, &shared.config, &mut shared.random.borrow_mut());
+    let call = answer.call.take();
+    if call.is_some() {
+        intake.keep(shared.config.limits.request_kept);
+    }
+    // Those of a stream are counted as they go.
+    let mut tokens = 0;
     let is_read = answer.fault != Some(Fault::StopSending);
     if is_read && body.await.is_err() {
         shared.counts.borrow_mut().requests_malformed += 1;
         answer = Answer::text(StatusCode::BAD_REQUEST, "the body of the request could not be read\n");
+    } else if let Some(call) = &call {
+        let reply = if answer.status.is_success() {
+            call.answer(&request.method, request.uri.path(), intake.kept().as_deref(), &shared.config)
+        } else {
+            openai::Reply::instead(answer.status)
+        };
+        tokens = reply.tokens;
+        answer.complete(reply);
     }
 
     let preparing = link.prepare();
@@ -44,6 +62,10 @@ pub(crate) async fn prepare<E>(
             Err(QueueFull) => {
                 shared.counts.borrow_mut().replies_queue_full += 1;
                 answer = Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting\n");
+                tokens = 0;
+                if call.is_some() {
+                    answer.complete(openai::Reply::overloaded());
+                }
             }
         }
     }
@@ -65,6 +87,7 @@ pub(crate) async fn prepare<E>(
         ending = Ending::Announced;
     }
     count(shared, &answer);
+    shared.counts.borrow_mut().tokens += u64::from(tokens);
     (answer, ending)
 }
 
@@ -73,7 +96,7 @@ fn count(shared: &Shared, answer: &Answer) {
     if let Some(fault) = answer.fault {
         counts.add_fault(fault);
     }
-    if answer.fault.is_none_or(Fault::completes_reply) {
+    if answer.fault.is_none_or(Fault::completes_reply) && !answer.is_cut() {
         counts.add_reply(answer.status.as_u16());
     }
 }
@@ -102,7 +125,7 @@ pub(crate) fn framed_head(answer: &Answer, is_head: bool) -> Response<()> {
     let date = httpdate::fmt_http_date(SystemTime::now());
     headers.insert(header::DATE, HeaderValue::try_from(date).expect("a date is a valid field value"));
     match length(answer) {
-        Length::Stated => drop(headers.insert(header::CONTENT_LENGTH, answer.content.size().into())),
+        Length::Stated(size) => drop(headers.insert(header::CONTENT_LENGTH, size.into())),
         Length::Nonsense => {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("plenty"));
         }
@@ -124,7 +147,7 @@ pub(crate) fn framed_head(answer: &Answer, is_head: bool) -> Response<()> {
 /// The `content-length` of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
-    Stated,
+    Stated(u64),
     Nonsense,
     Open,
 }
@@ -136,7 +159,7 @@ fn length(answer: &Answer) -> Length {
         Some(Fault::NoLength | Fault::BadChunk) => Length::Open,
         None | Some(Fault::Trickle | Fault::Goaway) if answer.framing != Framing::Length => Length::Open,
         _ if matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Length::Open,
-        _ => Length::Stated,
+        _ => answer.content.size().map_or(Length::Open, Length::Stated),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The choice of an answer to a request: from the steps of its path, and by chance for the rest.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::str::Split;
 use std::time::Duration;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
+use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 
 use crate::config::{Config, Framing, parse_status};
@@ -14,6 +16,8 @@ use crate::content::Content;
 use crate::delay::Delay;
 use crate::fault::Fault;
 use crate::http2::settings::WINDOW_MAX;
+use crate::openai::{Call, Endpoint, Reply};
+use crate::stream::script::{Format, Script, Wishes};
 use crate::text::{Malformed, parse_size};
 
 /// The answer to a request.
@@ -27,6 +31,8 @@ pub(crate) struct Answer {
     pub(crate) fields: Vec<(HeaderName, HeaderValue)>,
     /// The new initial window of the connection's streams, over HTTP/2.
     pub(crate) window: Option<u32>,
+    /// A call of the API, which completes the answer once the request's body is there.
+    pub(crate) call: Option<Box<Call>>,
 }
 
 impl Answer {
@@ -40,13 +46,36 @@ impl Answer {
             fault: None,
             fields: Vec::new(),
             window: None,
+            call: None,
         }
+    }
+
+    /// Completes an answer with the reply of the API.
+    pub(crate) fn complete(&mut self, reply: Reply) {
+        self.status = reply.error.unwrap_or(self.status);
+        self.delay += reply.delay;
+        self.fields.extend(reply.fields);
+        self.set_content(reply.content);
+    }
+
+    /// Gives an answer its content. A stream, whose size is not known, comes in chunks.
+    fn set_content(&mut self, content: Content) {
+        if matches!(content, Content::Stream(_)) {
+            self.framing = Framing::Chunked;
+            self.fields.push((header::CACHE_CONTROL, HeaderValue::from_static("no-store")));
+        }
+        self.content = content;
+    }
+
+    /// Returns true if its stream breaks off by itself.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(&self.content, Content::Stream(script) if script.is_cut())
     }
 
     /// Returns true if a body follows the header.
     pub(crate) fn has_body(&self, is_head: bool) -> bool {
         let bodiless = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        !is_head && !bodiless && self.content.size() > 0
+        !is_head && !bodiless && !self.content.is_empty()
     }
 }
 
@@ -65,7 +94,9 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
     let delay = config.delay.draw(random, config.limits.delay);
 
     let status = steps.status.unwrap_or(status);
-    Answer {
+    let fault = steps.fault.or(fault);
+    let wishes = Wishes { is_never_cut: fault.is_some(), ..steps.wishes };
+    let mut answer = Answer {
         status,
         content: if has_content(status) {
             steps.content.unwrap_or(Content::Pattern(config.size))
@@ -77,10 +108,23 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
             Some(asked) => asked.draw(random, config.limits.delay),
             None => delay,
         },
-        fault: steps.fault.or(fault),
+        fault,
         fields: steps.fields,
         window: steps.window,
+        call: None,
+    };
+    if has_content(status) {
+        // A stream goes on while other requests draw, so it has random numbers of its own.
+        if let Some(events) = steps.events {
+            let (format, seed) = (Format::Numbered { size: steps.size }, random.random());
+            let script = Script::new(format, events, &wishes, &config.streams, config.limits.delay, seed);
+            answer.set_content(Content::Stream(Box::new(script)));
+        }
+        if let Some(endpoint) = steps.endpoint {
+            answer.call = Some(Box::new(Call { endpoint, wishes, seed: random.random() }));
+        }
     }
+    answer
 }
 
 /// Returns true if replies of this status carry content.
@@ -100,6 +144,12 @@ struct Steps {
     fault: Option<Fault>,
     fields: Vec<(HeaderName, HeaderValue)>,
     window: Option<u32>,
+    /// Bytes that `/size/N` asks for, if it does.
+    size: u64,
+    /// Events of a stream.
+    events: Option<u32>,
+    wishes: Wishes,
+    endpoint: Option<Endpoint>,
 }
 
 impl Steps {
@@ -115,11 +165,15 @@ impl Steps {
             }
             if !known && !name.is_empty() {
                 return Err(Malformed::new(
-                    "size, delay, status, chunked, trailers, fault, cookie, page, redirect, alt-svc or h2-window",
+                    "size, delay, status, chunked, trailers, fault, sse, first, gap, together, cut, cookie, page, \
+                     redirect, alt-svc, h2-window or v1",
                     name,
                 ));
             }
             is_first = false;
+        }
+        if steps.events.is_some() && steps.size > config.limits.event_size {
+            return Err(Malformed::new("a smaller size of events", &steps.size.to_string()));
         }
         Ok(steps)
     }
@@ -134,7 +188,27 @@ impl Steps {
     ) -> Result<bool, Malformed> {
         let mut argument = || arguments.next().unwrap_or("");
         match name {
-            "size" => self.content = Some(Content::Pattern(parse_size(argument())?)),
+            "size" => {
+                self.size = parse_size(argument())?;
+                self.content = Some(Content::Pattern(self.size));
+            }
+            "sse" => {
+                self.events = Some(match argument() {
+                    "" => config.streams.events,
+                    events => count(events, 1..=config.limits.events, "a number of events above 0")?,
+                });
+            }
+            "first" => self.wishes.first = Some(argument().parse()?),
+            "gap" => self.wishes.gap = Some(argument().parse()?),
+            "together" => {
+                let range = 1..=config.limits.events_together;
+                self.wishes.together = Some(count(argument(), range, "a number of events above 0")?);
+            }
+            "cut" => self.wishes.cut = Some(count(argument(), 0..=u32::MAX, "a number of events")?),
+            "v1" => {
+                let path: Vec<&str> = arguments.collect();
+                self.endpoint = Some(Endpoint::read(&path.join("/")));
+            }
             "chunked" | "trailers" => {
                 self.content = Some(Content::Pattern(parse_size(argument())?));
                 self.framing = Some(if name == "chunked" { Framing::Chunked } else { Framing::Trailers });
@@ -197,6 +271,12 @@ impl Steps {
         self.fields.push((header::SET_COOKIE, HeaderValue::from_static("theme=plain; Path=/; HttpOnly")));
         self.content = Some(Content::plain(text));
     }
+}
+
+/// Reads a number of events.
+fn count(text: &str, range: RangeInclusive<u32>, expected: &'static str) -> Result<u32, Malformed> {
+    let count = text.parse().ok().filter(|count| range.contains(count));
+    count.ok_or_else(|| Malformed::new(expected, text))
 }
 
 /// Decodes what is percent-encoded (RFC 3986, section 2.1). `None` if it is malformed.
@@ -268,6 +348,33 @@ mod tests {
         assert_eq!(answer.delay, Duration::from_millis(5));
         assert_eq!(answer.fault, Some(Fault::BadChunk));
         assert_eq!(answer_to("/h2-window/1k/size/5").window, Some(1024));
+    }
+
+    #[test]
+    fn a_stream_is_asked_for_in_any_order_of_steps() {
+        let script = |uri: &str| match answer_to(uri).content {
+            Content::Stream(script) => script,
+            content => panic!("{uri}: {content:?}"),
+        };
+        let expected = script("/sse/9/first/5ms/gap/2ms/together/3/cut/4/size/100");
+        assert_eq!(script("/size/100/cut/4/together/3/gap/2ms/first/5ms/sse/9"), expected);
+        assert_eq!(expected.due_of_last(9), Duration::from_millis(9));
+        assert!(expected.is_cut() && !script("/sse/9/cut/4/fault/trickle").is_cut());
+        let answer = answer_to("/sse/9/trailers/5");
+        assert_eq!(answer.framing, Framing::Chunked);
+        assert_eq!(answer.fields, [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
+        assert!(matches!(answer_to("/sse/9/status/204").content, Content::Pattern(0)));
+    }
+
+    #[test]
+    fn the_api_is_found_behind_other_steps() {
+        let call = |uri: &str| answer_to(uri).call;
+        assert!(call("/v2/models").is_none() && call("/").is_none());
+        assert_eq!(call("/v1/models").unwrap().endpoint, Endpoint::Models);
+        assert_eq!(call("/v1/models/x").unwrap().endpoint, Endpoint::Unknown);
+        assert_eq!(call("/v1").unwrap().endpoint, Endpoint::Unknown);
+        let call = call("/delay/1ms/together/2/v1/chat/completions").unwrap();
+        assert_eq!(call.wishes.together, Some(2));
     }
 
     #[test]

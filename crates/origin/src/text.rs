@@ -65,6 +65,15 @@ pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
     }
 }
 
+/// Reads a probability: a number from 0 to 1, or a percentage.
+pub(crate) fn parse_probability(text: &str) -> Option<f64> {
+    let probability = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (0.0..=1.0).contains(&probability).then_some(probability)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

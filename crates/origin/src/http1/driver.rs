@@ -22,6 +22,7 @@ use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::fault::Fault;
 use crate::http2::upgrade::Upgrade;
+use crate::intake::Intake;
 use crate::link::{Ending, Link};
 use crate::reply::{add_fields, prepare};
 use crate::route::Answer;
@@ -64,10 +65,12 @@ async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover
         http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(wire), service);
     let takeover = poll_fn(|context| {
         if let Poll::Ready(result) = Pin::new(&mut connection).poll(context) {
-            if result.is_err_and(|error| error.is_parse()) {
+            if result.as_ref().is_err_and(hyper::Error::is_parse) {
                 link.shared.counts.borrow_mut().requests_malformed += 1;
             }
-            return Poll::Ready(None);
+            // The error of a body is that it breaks off.
+            let is_broken_off = result.is_err_and(|error| error.is_user());
+            return Poll::Ready(is_broken_off.then_some(Takeover::Cut));
         }
         // When hyper waits, it has tried to write all it holds. Unless the socket refused some, earlier replies are
         // out and the wire can be taken.
@@ -98,7 +101,10 @@ async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<Hyp
         handover.takeover.replace(Some(Takeover::Upgrade(upgrade)));
         return pending().await;
     }
-    let (answer, ending) = prepare(link, &request, discard(body)).await;
+    let (answer, ending) = {
+        let intake = Intake::default();
+        prepare(link, &request, &intake, read(body, &intake)).await
+    };
     if needs_takeover(&answer, &request) {
         let ticket = Ticket::new(answer, &request, ending);
         handover.takeover.replace(Some(Takeover::Reply(ticket)));
@@ -107,12 +113,14 @@ async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<Hyp
     Ok(response(&handover, &answer, ending, request.version))
 }
 
-async fn discard(mut body: Incoming) -> hyper::Result<()> {
+async fn read(mut body: Incoming, intake: &Intake) -> hyper::Result<()> {
     if body.is_end_stream() {
         return Ok(());
     }
     while let Some(frame) = body.frame().await {
-        frame?;
+        if let Some(data) = frame?.data_ref() {
+            intake.take_in(data);
+        }
     }
     Ok(())
 }
@@ -133,7 +141,7 @@ fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
 fn response(handover: &Rc<Handover>, answer: &Answer, ending: Ending, version: Version) -> HyperResponse {
     let shared = &handover.link.shared;
     let is_sized = answer.framing == Framing::Length;
-    let mut body = ReplyBody::new(answer.content.clone(), is_sized);
+    let mut body = ReplyBody::new(answer.content.clone(), is_sized, &handover.link);
     if answer.fault == Some(Fault::Trickle) {
         body = body.trickle(&shared.timer, shared.config.trickle);
     }

@@ -14,7 +14,8 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::content::{CHUNK_SIZE, Checksum};
+use crate::body::ReplyBody;
+use crate::content::{Checksum, Content};
 use crate::fault::{BAD_LINE, FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
 use crate::http2::upgrade::{Upgrade, upgrade};
 use crate::link::{Ending, Link};
@@ -27,6 +28,8 @@ use crate::wire::{Wire, within};
 pub(crate) enum Takeover {
     /// Close it in order.
     Close,
+    /// Close it behind a reply that breaks off.
+    Cut,
     /// Write this reply.
     Reply(Ticket),
     /// Speak HTTP/2 from now on.
@@ -65,6 +68,15 @@ impl Ticket {
         self.answer.has_body(self.is_head)
     }
 
+    /// Returns the mark of a body's end that is right for this reply.
+    fn mark(&self) -> Mark {
+        match self.answer.content {
+            Content::Stream(_) if self.version == Version::HTTP_11 => Mark::Chunks,
+            Content::Stream(_) => Mark::Close,
+            _ => Mark::Size,
+        }
+    }
+
     fn head(&self, framing: Mark) -> Vec<u8> {
         let answer = &self.answer;
         let mut head = String::with_capacity(256);
@@ -77,7 +89,7 @@ impl Ticket {
         line(format_args!("Content-Type: {}", answer.content.media_type()));
         match framing {
             Mark::Size if answer.status == StatusCode::NO_CONTENT => {}
-            Mark::Size => line(format_args!("Content-Length: {}", answer.content.size())),
+            Mark::Size => line(format_args!("Content-Length: {}", answer.content.size().unwrap_or(0))),
             Mark::NotASize => line(format_args!("Content-Length: plenty")),
             Mark::Chunks => line(format_args!("Transfer-Encoding: chunked")),
             Mark::ChunksAndTrailer => {
@@ -131,13 +143,17 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             within(linger, wire.close()).await;
             return Ok(None);
         }
+        Takeover::Cut => {
+            within(linger, wire.cut()).await;
+            return Ok(None);
+        }
         Takeover::Reply(ticket) => ticket,
         Takeover::Upgrade(asked) => {
             upgrade(wire, link, asked).await?;
             return Ok(None);
         }
     };
-    let mut reply = Reply { wire, ticket, unsent: Vec::new() };
+    let mut reply = Reply { wire, ticket, unsent: Vec::new(), link };
     match reply.ticket.answer.fault {
         // Over HTTP/1, `goaway` is just the announcement.
         None | Some(Fault::Goaway) => reply.chunked_with_trailer().await?,
@@ -167,17 +183,14 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             reply.send(GARBAGE).await?;
             reply.ticket.client_keeps = false;
         }
-        Some(Fault::NoLength) => {
-            reply.whole(Mark::Close).await?;
-            reply.ticket.client_keeps = false;
-        }
+        Some(Fault::NoLength) => reply.whole(Mark::Close).await?,
         Some(Fault::BadLength) => {
             reply.whole(Mark::NotASize).await?;
             reply.ticket.client_keeps = false;
         }
         Some(Fault::BadHeader | Fault::StopSending) => {
             reply.ticket.client_keeps = false;
-            reply.whole(Mark::Size).await?;
+            reply.whole(reply.ticket.mark()).await?;
         }
         Some(Fault::BadChunk) => {
             reply.chunked_badly().await?;
@@ -185,14 +198,14 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
         }
         Some(Fault::Interim) => {
             reply.send(INTERIM_REPLIES).await?;
-            reply.whole(Mark::Size).await?;
+            reply.whole(reply.ticket.mark()).await?;
         }
         Some(Fault::Surplus) => {
-            reply.whole(Mark::Size).await?;
+            reply.whole(reply.ticket.mark()).await?;
             reply.send(SURPLUS).await?;
         }
         // hyper writes trickled replies, which are well-formed.
-        Some(Fault::HugeHeader | Fault::Trickle) => reply.whole(Mark::Size).await?,
+        Some(Fault::HugeHeader | Fault::Trickle) => reply.whole(reply.ticket.mark()).await?,
     }
     reply.flush().await?;
     if reply.ticket.client_keeps && reply.ticket.ending == Ending::None {
@@ -207,44 +220,67 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
 const INTERIM_REPLIES: &[u8] =
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
 
-struct Reply {
+struct Reply<'a> {
+    link: &'a Rc<Link>,
     wire: Wire,
     ticket: Ticket,
     /// Bytes gathered for the next write.
     unsent: Vec<u8>,
 }
 
+/// <https://www.rfc-editor.org/rfc/rfc9112#section-7.1>
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
 /// Bytes that are gathered before a write.
 const GATHER_SIZE: usize = 64 * 1024;
 
-impl Reply {
+impl Reply<'_> {
     /// Sends the header and the whole body.
     async fn whole(&mut self, mark: Mark) -> io::Result<()> {
         let head = self.ticket.head(mark);
         self.send(&head).await?;
         if self.ticket.has_body() {
-            self.body(self.ticket.answer.content.size()).await?;
+            self.body(self.ticket.answer.content.clone(), mark).await?;
+            if mark == Mark::Chunks {
+                self.send(LAST_CHUNK).await?;
+            }
+        }
+        if mark == Mark::Close {
+            self.ticket.client_keeps = false;
         }
         Ok(())
     }
 
     /// Sends the header and half of the body, or half of the header if there is no body.
     async fn half(&mut self) -> io::Result<()> {
-        let head = self.ticket.head(Mark::Size);
+        let mark = self.ticket.mark();
+        let head = self.ticket.head(mark);
         if !self.ticket.has_body() {
             return self.send(&head[..head.len() / 2]).await;
         }
         self.send(&head).await?;
-        self.body(self.ticket.answer.content.size() / 2).await
+        self.body(self.ticket.answer.content.half(), mark).await
     }
 
-    async fn body(&mut self, size: u64) -> io::Result<()> {
-        let mut sent = 0;
-        while sent < size {
-            let size_max = usize::try_from(size - sent).unwrap_or(usize::MAX);
-            let bytes = self.ticket.answer.content.slice(sent, size_max);
-            self.send(&bytes).await?;
-            sent += bytes.len() as u64;
+    /// Sends a body, in chunks if that is its mark. The pieces of a stream leave one by one.
+    async fn body(&mut self, content: Content, mark: Mark) -> io::Result<()> {
+        let is_stream = matches!(content, Content::Stream(_));
+        if is_stream {
+            self.flush().await?;
+        }
+        let is_chunked = matches!(mark, Mark::Chunks | Mark::ChunksAndTrailer);
+        let mut body = ReplyBody::<()>::new(content, !is_chunked, self.link);
+        while let Some(piece) = body.piece().await {
+            // A reply that is written by hand has a fault, and then it is not cut.
+            let piece = piece.map_err(io::Error::other)?;
+            if is_chunked {
+                self.chunk(&piece).await?;
+            } else {
+                self.send(&piece).await?;
+            }
+            if is_stream {
+                self.flush().await?;
+            }
         }
         Ok(())
     }
@@ -253,13 +289,11 @@ impl Reply {
         let head = self.ticket.head(Mark::ChunksAndTrailer);
         self.send(&head).await?;
         let mut checksum = Checksum::default();
-        let size = self.ticket.answer.content.size();
-        let mut sent = 0;
-        while sent < size {
-            let bytes = self.ticket.answer.content.slice(sent, CHUNK_SIZE);
-            checksum.add(&bytes);
-            sent += bytes.len() as u64;
-            self.chunk(&bytes).await?;
+        let mut body = ReplyBody::<()>::new(self.ticket.answer.content.clone(), false, self.link);
+        while let Some(piece) = body.piece().await {
+            let piece = piece.map_err(io::Error::other)?;
+            checksum.add(&piece);
+            self.chunk(&piece).await?;
         }
         self.send(format!("0\r\nServer-Checksum: {checksum}\r\n\r\n").as_bytes()).await
     }
@@ -270,12 +304,7 @@ impl Reply {
         if self.ticket.is_head {
             return Ok(());
         }
-        let content = &self.ticket.answer.content;
-        let half = content.slice(0, usize::try_from(content.size() / 2).unwrap_or(usize::MAX));
-        // An empty chunk would be the last one.
-        if !half.is_empty() {
-            self.chunk(&half).await?;
-        }
+        self.body(self.ticket.answer.content.half(), Mark::Chunks).await?;
         self.send(b"not a size\r\n").await
     }
 

@@ -1,14 +1,13 @@
 //! One request of a connection, and its reply.
 
 use std::future::{Future as _, pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use hyper::body::Body as _;
 use hyper::{Method, Request, StatusCode, header};
 
 use super::desk::{Desk, End};
@@ -17,9 +16,11 @@ use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::content::Checksum;
 use crate::fault::{BAD_HEADER_BLOCK, Fault, SURPLUS};
+use crate::intake::Intake;
 use crate::link::Ending;
 use crate::reply::{early_hints, framed_head, has_framed_trailers, interim, lists, prepare, trailers};
 use crate::route::Answer;
+use crate::stream::pieces::BrokenOff;
 
 /// Answers a request, or gives up when its stream is reset.
 pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, desk: Rc<Desk>) {
@@ -29,7 +30,8 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
     }
     let prepared = {
-        let mut prepared = pin!(prepare(&desk.link, &request, discard(&mut body, &desk)));
+        let intake = Intake::default();
+        let mut prepared = pin!(prepare(&desk.link, &request, &intake, read(&mut body, &intake, &desk)));
         poll_fn(|context| match respond.poll_reset(context) {
             Poll::Ready(_) => Poll::Ready(None),
             Poll::Pending => prepared.as_mut().poll(context).map(Some),
@@ -49,13 +51,17 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
     let _: Result<(), h2::Error> = reply.send(respond).await;
 }
 
-/// Reads and discards the body, and opens the window again for more.
-async fn discard(body: &mut RecvStream, desk: &Desk) -> Result<(), h2::Error> {
+/// Reads the body, and opens the window again for more.
+async fn read(body: &mut RecvStream, intake: &Intake, desk: &Desk) -> Result<(), h2::Error> {
     loop {
         let size = tokio::select! {
             biased;
             data = body.data() => match data {
-                Some(data) => data?.len(),
+                Some(data) => {
+                    let data = data?;
+                    intake.take_in(&data);
+                    data.len()
+                }
                 None => return Ok(()),
             },
             // A window that has shrunk may have no room left until it is opened, which h2 considers only when capacity is
@@ -146,13 +152,19 @@ impl Reply {
             respond.send_response(framed_head(&self.answer, self.is_head), !has_body && !has_trailers)?;
         let mut checksum = Checksum::default();
         if has_body {
-            let mut body = ReplyBody::new(answer.content.clone(), answer.framing == Framing::Length);
+            let is_sized = answer.framing == Framing::Length;
+            let mut body = ReplyBody::new(answer.content.clone(), is_sized, &self.desk.link);
             if answer.fault == Some(Fault::Trickle) {
                 let shared = &self.desk.link.shared;
                 body = body.trickle(&shared.timer, shared.config.trickle);
             }
             let seen = has_trailers.then_some(&mut checksum);
-            send_body(&mut stream, body, !has_trailers, seen).await?;
+            if send_body(&mut stream, body, !has_trailers, seen).await?.is_err() {
+                // A reset discards what is not written yet.
+                self.desk.flushed().await;
+                stream.send_reset(Reason::INTERNAL_ERROR);
+                return Ok(());
+            }
         }
         if has_trailers {
             stream.send_trailers(trailers(&checksum))?;
@@ -174,8 +186,11 @@ impl Reply {
         let mut stream = respond.send_response(framed_head(&self.answer, self.is_head), false)?;
         let has_body = self.answer.has_body(self.is_head);
         let half = self.answer.content.half();
-        if has_body && half.size() > 0 {
-            send_body(&mut stream, ReplyBody::new(half, true), false, None).await?;
+        if has_body && !half.is_empty() {
+            let body = ReplyBody::new(half, true, &self.desk.link);
+            let Ok(()) = send_body(&mut stream, body, false, None).await? else {
+                unreachable!("a reply with a fault is not cut")
+            };
         }
         if self.answer.fault == Some(Fault::Truncate) && has_body {
             return stream.send_data(Bytes::new(), true);
@@ -190,43 +205,41 @@ impl Reply {
     }
 }
 
-/// Sends a body that is not empty as the windows allow, with the end of the stream if that `is_end`.
+/// Sends a body that is not empty as the windows allow, with the end of the stream if that `is_end`. A body that breaks off
+/// has no end.
 async fn send_body(
     stream: &mut SendStream<Bytes>,
     mut body: ReplyBody,
     is_end: bool,
     mut checksum: Option<&mut Checksum>,
-) -> Result<(), h2::Error> {
-    while let Some(mut data) = next_piece(stream, &mut body).await? {
+) -> Result<Result<(), BrokenOff>, h2::Error> {
+    while let Some(piece) = next_piece(stream, &mut body).await? {
+        let Ok(mut data) = piece else { return Ok(Err(BrokenOff)) };
         if let Some(checksum) = &mut checksum {
             checksum.add(&data);
         }
-        let is_last = body.is_end_stream();
+        let is_last = body.is_over();
         while !data.is_empty() {
             let room = room(stream, data.len()).await?;
             let part = data.split_to(room.min(data.len()));
             stream.send_data(part, is_end && is_last && data.is_empty())?;
         }
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// Awaits the next piece of the body; fails if the client resets the stream first.
 async fn next_piece(
     stream: &mut SendStream<Bytes>,
     body: &mut ReplyBody,
-) -> Result<Option<Bytes>, h2::Error> {
+) -> Result<Option<Result<Bytes, BrokenOff>>, h2::Error> {
     poll_fn(|context| {
-        let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
+        let Poll::Ready(piece) = body.poll_piece(context) else {
             return stream
                 .poll_reset(context)
                 .map(|reason| Err(reason.map_or_else(|error| error, h2::Error::from)));
         };
-        let data = frame.map(|frame| match frame {
-            Ok(frame) => frame.into_data().unwrap_or_else(|_| unreachable!("such a body has no trailers")),
-            Err(never) => match never {},
-        });
-        Poll::Ready(Ok(data))
+        Poll::Ready(Ok(piece))
     })
     .await
 }

@@ -1,14 +1,12 @@
 //! One request of a connection, and its reply.
 
-use std::future::{pending, poll_fn};
-use std::pin::Pin;
+use std::future::pending;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use hyper::body::Body as _;
 use hyper::{Method, StatusCode, header};
 use tokio::sync::Notify;
 
@@ -19,9 +17,11 @@ use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::content::Checksum;
 use crate::fault::{BAD_HEADER_BLOCK, Fault, GARBAGE, SURPLUS};
+use crate::intake::Intake;
 use crate::link::Ending;
 use crate::reply::{early_hints, framed_head, has_framed_trailers, interim, lists, prepare, trailers};
 use crate::route::Answer;
+use crate::stream::pieces::BrokenOff;
 
 /// Answers a request, or gives up when the client does.
 pub(super) async fn answer(request: RequestResolver<Pipe, Bytes>, handle: SendHandle, desk: Rc<Desk>) {
@@ -36,9 +36,10 @@ pub(super) async fn answer(request: RequestResolver<Pipe, Bytes>, handle: SendHa
         return;
     }
     let reset = Notify::new();
+    let intake = Intake::default();
     let prepared = tokio::select! {
         biased;
-        prepared = prepare(&desk.link, &request, discard(&mut receiver, &reset)) => Some(prepared),
+        prepared = prepare(&desk.link, &request, &intake, read(&mut receiver, &intake, &reset)) => Some(prepared),
         _ = handle.over() => None,
         () = reset.notified() => None,
     };
@@ -63,10 +64,19 @@ fn give_up(error: &StreamError, handle: &SendHandle, desk: &Desk) {
     }
 }
 
-/// Reads and discards the body. Never returns if the client resets it instead, but tells `reset`.
-async fn discard(body: &mut RequestStream<Receiver, Bytes>, reset: &Notify) -> Result<(), StreamError> {
+/// Reads the body. Never returns if the client resets it instead, but tells `reset`.
+async fn read(
+    body: &mut RequestStream<Receiver, Bytes>,
+    intake: &Intake,
+    reset: &Notify,
+) -> Result<(), StreamError> {
     let read = async {
-        while body.recv_data().await?.is_some() {}
+        while let Some(mut data) = body.recv_data().await? {
+            while data.has_remaining() {
+                intake.take_in(data.chunk());
+                data.advance(data.chunk().len());
+            }
+        }
         body.recv_trailers().await.map(drop)
     };
     match read.await {
@@ -152,13 +162,16 @@ impl Reply {
         let has_trailers = has_framed_trailers(&self.answer, self.is_head);
         let mut checksum = Checksum::default();
         if self.answer.has_body(self.is_head) {
-            let mut body =
-                ReplyBody::new(self.answer.content.clone(), self.answer.framing == Framing::Length);
+            let is_sized = self.answer.framing == Framing::Length;
+            let mut body = ReplyBody::new(self.answer.content.clone(), is_sized, &self.desk.link);
             if self.answer.fault == Some(Fault::Trickle) {
                 let shared = &self.desk.link.shared;
                 body = body.trickle(&shared.timer, shared.config.trickle);
             }
-            self.send_body(body, has_trailers.then_some(&mut checksum)).await?;
+            if self.send_body(body, has_trailers.then_some(&mut checksum)).await?.is_err() {
+                self.handle.reset(Code::H3_INTERNAL_ERROR);
+                return Ok(());
+            }
         }
         if has_trailers {
             self.sender.send_trailers(trailers(&checksum)).await?;
@@ -175,25 +188,20 @@ impl Reply {
         Ok(())
     }
 
-    /// Sends a body as the windows allow.
+    /// Sends a body as the windows allow. One that breaks off has no end.
     async fn send_body(
         &mut self,
         mut body: ReplyBody,
         mut checksum: Option<&mut Checksum>,
-    ) -> Result<(), StreamError> {
-        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let data = match frame {
-                Ok(frame) => {
-                    frame.into_data().unwrap_or_else(|_| unreachable!("such a body has no trailers"))
-                }
-                Err(never) => match never {},
-            };
+    ) -> Result<Result<(), BrokenOff>, StreamError> {
+        while let Some(piece) = body.piece().await {
+            let Ok(data) = piece else { return Ok(Err(BrokenOff)) };
             if let Some(checksum) = &mut checksum {
                 checksum.add(&data);
             }
             self.sender.send_data(data).await?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Sends bytes that belong to no reply on a stream of their own.
@@ -209,8 +217,11 @@ impl Reply {
         self.sender.send_response(framed_head(&self.answer, self.is_head)).await?;
         let has_body = self.answer.has_body(self.is_head);
         let half = self.answer.content.half();
-        if has_body && half.size() > 0 {
-            self.send_body(ReplyBody::new(half, true), None).await?;
+        if has_body && !half.is_empty() {
+            let body = ReplyBody::new(half, true, &self.desk.link);
+            let Ok(()) = self.send_body(body, None).await? else {
+                unreachable!("a reply with a fault is not cut")
+            };
         }
         if self.answer.fault == Some(Fault::Truncate) && has_body {
             self.sender.finish().await?;

@@ -7,4 +7,6 @@ mod http2;
 mod http2_clients;
 mod http3;
 mod http3_clients;
+mod openai;
+mod streams;
 mod tls;

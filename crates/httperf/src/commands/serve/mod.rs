@@ -4,6 +4,7 @@
 
 mod http2;
 mod http3;
+mod stream;
 mod tls;
 
 use std::ffi::OsString;
@@ -134,6 +135,7 @@ pub const COMMAND: Command<ServeArgs> = Command {
     groups: &[
         Group { title: "Replies", options: REPLIES },
         Group { title: "Time", options: TIME },
+        Group { title: "Streams", options: stream::OPTIONS },
         Group { title: "Connections", options: CONNECTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
@@ -155,8 +157,9 @@ const REPLIES: &[Opt<ServeArgs>] = &[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
             "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, \
              /trailers/N, /fault/KIND, /page/N (HTML with N images), /cookie, /redirect, \
-             /alt-svc/VALUE (percent-encoded) and /h2-window/N (see --h2-window). Such steps add up, as in /status/503/size/100. Any other path gets what \
-             the options say.",
+             /alt-svc/VALUE (percent-encoded), /h2-window/N (see --h2-window) and /sse/N (see \
+             --stream-first). Such steps add up, as in /status/503/size/100. Below /v1/ there is an API in \
+             the form of OpenAI's (see --stream-first). Any other path gets what the options say.",
         ])
         .apply(|args, value| {
             args.config.size = read("--size", value, parse_size)?;
@@ -190,7 +193,7 @@ const TIME: &[Opt<ServeArgs>] = &[
     Opt::with_value("delay", "T", "waits for T before each reply: a duration or a distribution")
         .details(&[
             "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one \
-             of uniform:MIN,MAX, exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
+             of uniform:MIN,MAX, jitter:MIDDLE,DEVIATION (uniform, too), exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
              pareto:MIN,SHAPE, as in lognormal:20ms,0.5.",
             "Any number of replies wait at the same time; --capacity is what limits the server.",
         ])

@@ -93,6 +93,16 @@ impl Client {
         self.read_exact(size).unwrap()
     }
 
+    /// The chunks of a body, up to the last.
+    pub(crate) fn chunks(&mut self) -> Vec<Vec<u8>> {
+        let mut chunks = Vec::new();
+        while let Some(chunk) = self.read_chunk().unwrap() {
+            chunks.push(chunk);
+        }
+        assert_eq!(self.read_line().unwrap(), "");
+        chunks
+    }
+
     /// What comes until the server closes in order.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let (bytes, end) = self.until_end();
@@ -133,19 +143,24 @@ impl Client {
             let size = size.parse().unwrap();
             reply.body = self.read_exact(size)?;
         } else if reply.field("transfer-encoding").is_some() {
-            loop {
-                let line = self.read_line()?;
-                let size = usize::from_str_radix(&line, 16).unwrap();
-                if size == 0 {
-                    break;
-                }
-                let chunk = self.read_exact(size)?;
+            while let Some(chunk) = self.read_chunk()? {
                 reply.body.extend(chunk);
-                assert_eq!(self.read_line()?, "");
             }
             reply.trailers = self.read_fields()?;
         }
         Ok(reply)
+    }
+
+    /// `None` for the last one, of which no byte is left but the trailers and the empty line behind them.
+    fn read_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let line = self.read_line()?;
+        let size = usize::from_str_radix(&line, 16).unwrap();
+        if size == 0 {
+            return Ok(None);
+        }
+        let chunk = self.read_exact(size)?;
+        assert_eq!(self.read_line()?, "");
+        Ok(Some(chunk))
     }
 
     fn read_head(&mut self) -> io::Result<Reply> {
