@@ -84,15 +84,21 @@ fn topic(args: &HelpArgs) -> Result<Topic, ParseStop> {
     }
 }
 
-/// A task, and the command whose first example carries it out.
+/// A task, and the command whose first example carries it out, unless it has a line of its own.
 struct Task {
     /// The purpose, as an answer to "I want to".
     purpose: &'static str,
     command: &'static str,
+    line: Option<&'static str>,
 }
 
 const fn task(purpose: &'static str, command: &'static str) -> Task {
-    Task { purpose, command }
+    Task { purpose, command, line: None }
+}
+
+/// A task of the program itself that its first example does not carry out.
+const fn task_of(purpose: &'static str, line: &'static str) -> Task {
+    Task { purpose, command: "", line: Some(line) }
 }
 
 const TASKS: &[Task] = &[
@@ -107,6 +113,10 @@ const TASKS: &[Task] = &[
     task("Make the requests of an access log again, and compare with it", "replay"),
     task("Make a load of a recording: a log, a HAR, curl commands, an OpenAPI description", "import"),
     task("Have a scheduler start several machines that offer one load: Slurm, Kubernetes", "fleet"),
+    task_of(
+        "Measure a language model: time to first token, time per token",
+        "httperf http://127.0.0.1:8000/v1/chat/completions --llm openai --prompts prompts.jsonl --request-rate 4 --duration 60",
+    ),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),
@@ -121,8 +131,9 @@ const TASKS: &[Task] = &[
 
 fn tasks() -> String {
     let mut text = String::new();
-    for Task { purpose, command } in TASKS {
-        if let [Example { line, .. }, ..] = examples::of(command) {
+    for Task { purpose, command, line } in TASKS {
+        let example = examples::of(command).first().map(|Example { line, .. }| *line);
+        if let Some(line) = line.or(example) {
             write!(text, "{purpose}:\n    {line}\n\n").expect("writing to a string succeeds");
         }
     }
