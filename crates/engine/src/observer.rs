@@ -47,6 +47,15 @@ pub enum Observation<'a> {
         /// The bytes. The division into pieces is arbitrary.
         data: &'a [u8],
     },
+    /// An event of a stream arrived.
+    StreamEvent {
+        /// The call.
+        call: u64,
+        /// The instant at which its last byte arrived.
+        at: Instant,
+        /// Its data.
+        data: &'a [u8],
+    },
     /// A reply is complete.
     ReplyDone {
         /// The call.

@@ -397,6 +397,9 @@ pub struct Watch {
     /// Reports service times and lags with each interval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clocks: bool,
+    /// Tells of each event of a stream as it arrives.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub events: bool,
 }
 
 /// The parts of a message to print.

@@ -150,7 +150,8 @@ mod tests {
     fn every_command_but_this_carries_out_a_task() {
         let mut commands: Vec<&str> =
             super::super::descriptions().iter().map(|command| command.name).collect();
-        let mut tasks: Vec<&str> = TASKS.iter().map(|task| task.command).chain([COMMAND.name]).collect();
+        let of_commands = TASKS.iter().filter(|task| task.line.is_none());
+        let mut tasks: Vec<&str> = of_commands.map(|task| task.command).chain([COMMAND.name]).collect();
         commands.sort_unstable();
         tasks.sort_unstable();
         assert_eq!(tasks, commands);

@@ -257,6 +257,7 @@ impl Observer for Printer<'_> {
                 }
             }
             Observation::Call { .. }
+            | Observation::StreamEvent { .. }
             | Observation::Interval { .. }
             | Observation::Step(_)
             | Observation::Visit { .. } => {}

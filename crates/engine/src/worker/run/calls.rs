@@ -479,14 +479,13 @@ impl Run<'_> {
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a stream begins after its status line")
         };
-        let streams = &self.plan.replies.streams;
-        let Some(reading) = Reading::of(status, content, streams) else { return };
+        let Some(reading) = Reading::of(status, content, &self.plan.replies.streams) else { return };
         if reading == Reading::Events {
             // Its events have the kernel's stamps, and none of them precedes it.
             let at = at.min(stamp.unwrap_or(now));
             self.recorder.stream_started(call.intended, call.sent, at);
         }
-        call.stream = Some(Box::new(Stream::new(reading, content, streams, self.plan.limits.event_size)));
+        call.stream = Some(Box::new(Stream::new(reading, content, self.plan)));
     }
 
     /// Takes the next piece of a reply's body. Returns the links found in it.
@@ -506,6 +505,9 @@ impl Run<'_> {
                 // A stream may last for as long as something comes.
                 call.deadline = deadline;
                 self.recorder.stream_news(call.intended, call.sent, at, &news);
+            }
+            for data in stream.take_untold() {
+                self.observer.observe(Observation::StreamEvent { call: call.serial, at, data: &data });
             }
         }
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::body) {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use httperf_plan::{Goodput, StreamedReplies, Streams};
+use httperf_plan::{Goodput, Plan, StreamedReplies, Streams};
 use httperf_proto::content::openai::{self, Piece};
 use httperf_proto::content::sse::{Item, Parser};
 use httperf_proto::content::{Content, Decoder};
@@ -34,6 +34,8 @@ struct Reader {
     news: StreamNews,
     events: Arrivals,
     model: Option<Model>,
+    /// The data of events that nobody was told of, if somebody wants to be.
+    untold: Option<Vec<Box<[u8]>>>,
 }
 
 #[derive(Debug)]
@@ -88,8 +90,9 @@ impl Reading {
 }
 
 impl Stream {
-    /// Begins to read a body. `event_size`: bytes of an event, or of a whole body, that are read at most.
-    pub(super) fn new(reading: Reading, content: Content, streams: &Streams, event_size: usize) -> Self {
+    /// Begins to read a body.
+    pub(super) fn new(reading: Reading, content: Content, plan: &Plan) -> Self {
+        let event_size = plan.limits.event_size;
         let body = match reading {
             Reading::Events => Body::Events(Parser::new(event_size)),
             Reading::Whole => Body::Whole { bytes: Vec::new(), size_max: event_size },
@@ -99,7 +102,8 @@ impl Stream {
             now: Instant::default(),
             news: StreamNews::default(),
             events: Arrivals::default(),
-            model: streams.model.map(|_| Model::default()),
+            model: plan.replies.streams.model.map(|_| Model::default()),
+            untold: plan.watch.events.then(Vec::new),
         };
         Self { decoder: content.coding.and_then(|coding| Decoder::new(coding, reader).ok()) }
     }
@@ -116,6 +120,12 @@ impl Stream {
             self.decoder = None;
         }
         news
+    }
+
+    /// Takes the data of events that nobody was told of.
+    pub(super) fn take_untold(&mut self) -> Vec<Box<[u8]>> {
+        let reader = self.decoder.as_mut().map(Decoder::writer);
+        reader.and_then(|reader| reader.untold.as_mut()).map(std::mem::take).unwrap_or_default()
     }
 
     /// Ends it at the instant `now`. `due`: when its call was due.
@@ -157,7 +167,7 @@ impl Stream {
 
 impl Write for Reader {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Self { body, now, news, events, model } = self;
+        let Self { body, now, news, events, model, untold } = self;
         match body {
             Body::Whole { bytes: whole, size_max } => {
                 let room = *size_max - whole.len();
@@ -174,6 +184,9 @@ impl Write for Reader {
                     }
                     if let Some(model) = model {
                         model.read_event(event.data, *now, news);
+                    }
+                    if let Some(untold) = untold {
+                        untold.push(event.data.into());
                     }
                 }
                 Item::Comment => news.comments += 1,
@@ -274,6 +287,7 @@ impl Model {
 mod tests {
     use httperf_plan::ModelApi;
     use httperf_proto::content::Coding;
+    use httperf_testkit::sim::{Edit, connections};
 
     use super::*;
 
@@ -301,7 +315,11 @@ mod tests {
         pieces: &[(u64, &str)],
     ) -> (StreamNews, Vec<u64>, StreamEnd) {
         let reading = Reading::of(status, content, streams).expect("it is read");
-        let mut stream = Stream::new(reading, content, streams, 1000);
+        let plan = connections(1, 1, 1).with(|plan| {
+            plan.replies.streams = *streams;
+            plan.limits.event_size = 1000;
+        });
+        let mut stream = Stream::new(reading, content, &plan);
         let (mut all, mut gaps) = (StreamNews::default(), Vec::new());
         for &(time, piece) in pieces {
             let news = stream.push(piece.as_bytes(), at(time));

@@ -178,6 +178,7 @@ fn plan_of(
             calls: args.results.calls.is_some(),
             steps: false,
             clocks: args.metrics.option().is_some(),
+            events: false,
         })
         .build()?;
     load::check_warmup(&plan)?;

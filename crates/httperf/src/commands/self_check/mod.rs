@@ -1,6 +1,6 @@
 //! `httperf self-check`: how exact this machine's measurements are, and how much load it can offer.
 //!
-//! Here are its options and what is done in which order; `latency`, `kernel`, `schedule` and `capacity` measure.
+//! Here are its options and what is done in which order; `latency`, `kernel`, `schedule`, `streams` and `capacity` measure.
 
 mod capacity;
 mod capture;
@@ -10,6 +10,7 @@ mod latency;
 mod results;
 mod schedule;
 mod spread;
+mod streams;
 mod table;
 mod watch;
 
@@ -90,6 +91,11 @@ fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResul
             schedule.push(schedule::measure(&lab, process, rate, settings.schedule)?);
         }
     }
+    let mut event_times = Vec::new();
+    for protocol in streams::StreamProtocol::ALL {
+        progress.show(&format!("events of streams, {}", protocol.word()));
+        event_times.push(streams::measure(&lab, &settings.streams, protocol)?);
+    }
     let mut highest = |unit: Unit, what: &str| -> anyhow::Result<Highest> {
         let search = unit.search(settings.effort);
         capacity::measure(&lab, unit, search, settings.trial, &mut |rate| {
@@ -116,6 +122,7 @@ fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResul
         latency,
         latency_by_kernel,
         schedule,
+        event_times,
         capacity,
         bounds,
     })
@@ -141,6 +148,7 @@ struct CheckSettings {
     rates: Vec<f64>,
     /// Each rate of the schedule.
     schedule: Duration,
+    streams: streams::StreamSettings,
     /// Each trial of the capacity.
     trial: Duration,
     /// The effort of the search for the capacity.
@@ -172,6 +180,7 @@ impl SelfCheckArgs {
                 },
                 rates,
                 schedule: Duration::from_millis(400),
+                streams: streams::StreamSettings { streams: 100, duration: Duration::from_millis(800) },
                 trial: Duration::from_millis(400),
                 effort: Effort { bisections: 2, attempts: 2 },
             }
@@ -184,6 +193,7 @@ impl SelfCheckArgs {
                 },
                 rates,
                 schedule: Duration::from_secs(2),
+                streams: streams::StreamSettings { streams: 1000, duration: Duration::from_secs(3) },
                 trial: Duration::from_secs(1),
                 effort: Effort { bisections: 4, attempts: 3 },
             }

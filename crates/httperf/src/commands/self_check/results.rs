@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::capacity::Highest;
 use super::spread::Spread;
-use super::{kernel, latency, schedule};
+use super::{kernel, latency, schedule, streams};
 use crate::runner::machine::MachineIdentity;
 
 /// All that was found out. `docs/reference/self-check.md` describes the document.
@@ -26,6 +26,8 @@ pub(super) struct CheckResults {
     /// Of times that are taken from the kernel.
     pub(super) latency_by_kernel: Vec<kernel::KernelRow>,
     pub(super) schedule: Vec<schedule::ScheduleRow>,
+    /// Of events of streams.
+    pub(super) event_times: Vec<streams::StreamRow>,
     pub(super) capacity: CapacityFigures,
     pub(super) bounds: Bounds,
     /// The figures that exceed them, in sentences.
@@ -181,6 +183,16 @@ pub(super) mod tests {
             latency: vec![latency(Process::Deterministic, accuracy(8.5)), latency(Process::Poisson, None)],
             latency_by_kernel: StampedProtocol::ALL.map(by_kernel).to_vec(),
             schedule: Process::ALL.map(schedule).to_vec(),
+            event_times: streams::StreamProtocol::ALL
+                .map(|protocol| streams::StreamRow {
+                    protocol,
+                    streams: 1000,
+                    events: 60_000,
+                    coalesced: 12,
+                    first: Some(spread(22.0, 95.0)),
+                    gap: Some(spread(3.5, 61.0)),
+                })
+                .to_vec(),
             capacity: CapacityFigures {
                 connections: highest(21_234.5, Bottleneck::Server),
                 requests: highest(1_081_234.5, Bottleneck::Search),

@@ -21,6 +21,7 @@ impl fmt::Display for Table<'_> {
         write_latency(f, results)?;
         write_schedule(f, results)?;
         write_process(f, results)?;
+        write_event_times(f, results)?;
         write_capacity(f, results)?;
         write_verdict(f, results)
     }
@@ -174,6 +175,28 @@ fn write_test(
             writeln!(f, "{d:>11.4}{p_value:>11.4}{count:>10}")
         }
     }
+}
+
+fn write_event_times(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
+    writeln!(f, "\nEvents of streams: |as measured - as the server sent them|, in us")?;
+    let (streams, what) = ("streams", "what");
+    writeln!(
+        f,
+        "{:<15}{streams:>10}  {what:<16}{:>11}{:>11}{:>11}{:>10}",
+        "protocol", "p50", "p99", "max", "samples"
+    )?;
+    for row in &results.event_times {
+        for (what, spread) in [("first event", &row.first), ("gap", &row.gap)] {
+            write!(f, "{:<15}{:>10}  {what:<16}", row.protocol.word(), row.streams)?;
+            match spread {
+                None => writeln!(f, "{:>11}{:>11}{:>11}{:>10}", "n/a", "n/a", "n/a", 0)?,
+                Some(Spread { count, p50_us, p99_us, max_us }) => {
+                    writeln!(f, "{p50_us:>11.1}{:>11}{max_us:>11.1}{count:>10}", micros(*p99_us))?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn write_capacity(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
