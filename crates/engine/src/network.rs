@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::SystemTime;
 
+use bytes::BytesMut;
 use httperf_plan::Endpoint;
 use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
@@ -100,11 +101,11 @@ pub trait Network {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Reads datagrams that have arrived, as many as the system has put together.
+    /// Appends datagrams that have arrived to a buffer with room for 64 KiB, as many as the system has put together.
     ///
     /// # Errors
     /// `WouldBlock` if none has arrived; otherwise the system's error.
-    fn receive(&mut self, _socket: &Self::Socket, _buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, _socket: &Self::Socket, _buffer: &mut BytesMut) -> io::Result<Arrived> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -186,8 +187,6 @@ impl From<usize> for Received {
 /// Datagrams that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Bytes of all of them.
-    pub count: usize,
     /// Bytes of each but the last, which may be shorter.
     pub segment: usize,
     /// Their mark of congestion.

@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use bytes::BytesMut;
 use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
@@ -279,7 +280,7 @@ impl Network for OsNetwork {
         httperf_sys::send_datagrams(socket, datagrams, segment)
     }
 
-    fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, socket: &OwnedFd, buffer: &mut BytesMut) -> io::Result<Arrived> {
         let arrived = httperf_sys::receive_datagrams(socket, buffer)?;
         let ecn = match arrived.ecn {
             1 => Some(Ecn::Ect1),
@@ -287,7 +288,7 @@ impl Network for OsNetwork {
             3 => Some(Ecn::Ce),
             _ => None,
         };
-        Ok(Arrived { count: arrived.count, segment: arrived.segment, ecn })
+        Ok(Arrived { segment: arrived.segment, ecn })
     }
 
     fn take_error(&mut self, socket: &OwnedFd) -> Option<io::Error> {

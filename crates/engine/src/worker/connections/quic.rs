@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
+use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
 use httperf_proto::quic::{self, Context, Datagrams, Figures, Log, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
@@ -30,6 +31,10 @@ const READS_PER_TURN: u32 = 8;
 
 /// The number of datagrams that are handed to the system at once (udp(7): at most 64).
 const DATAGRAMS_MAX: usize = 32;
+
+/// The room for datagrams that is allocated at once. The library keeps parts of it for as long as bytes of a stream lack
+/// those before them; then most of it is used before there is another.
+const ROOM_SIZE: usize = 4 * READ_SIZE;
 
 /// The library's context, and the sessions that all QUIC connections of a worker share.
 pub(super) struct Quic {
@@ -209,6 +214,14 @@ impl Datagram {
     }
 }
 
+/// Has an empty buffer begin anew where nobody keeps a part of it, so that the same memory is used again and again, and
+/// makes room for one read.
+fn make_room(buffer: &mut BytesMut) {
+    if !buffer.try_reclaim(ROOM_SIZE) && buffer.capacity() < READ_SIZE {
+        *buffer = BytesMut::with_capacity(ROOM_SIZE);
+    }
+}
+
 /// Returns the figures of a connection's socket since they were taken last; none of a socket that is no socket of datagrams.
 pub(super) fn take_socket_figures<N: Network>(
     network: &mut N,
@@ -294,7 +307,8 @@ impl<N: Network> Connections<N> {
                 break;
             }
             reads += 1;
-            let arrived = match self.network.receive(connection.transport.socket(), &mut self.read_buffer) {
+            make_room(&mut self.arrived);
+            let arrived = match self.network.receive(connection.transport.socket(), &mut self.arrived) {
                 Ok(arrived) => arrived,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -308,10 +322,6 @@ impl<N: Network> Connections<N> {
             if connection.transport.stage() == Stage::Handshaking {
                 to.run.recorder.handshake_heard(now);
             }
-            if self.arrived.capacity() < arrived.count {
-                self.arrived.reserve(READ_SIZE);
-            }
-            self.arrived.extend_from_slice(&self.read_buffer[..arrived.count]);
             let bytes = self.arrived.split();
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
