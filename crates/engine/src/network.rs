@@ -87,6 +87,14 @@ pub trait Network {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Sets whether a socket of datagrams is reported as writable. At first it is.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn watch_writable(&mut self, _socket: &Self::Socket, _key: u64, _is_watched: bool) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Sends datagrams that lie in one buffer, each of `segment` bytes but the last, with this mark of congestion.
     ///
     /// # Errors

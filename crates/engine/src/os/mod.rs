@@ -193,6 +193,13 @@ impl OsNetwork {
     }
 }
 
+/// What a socket of datagrams is watched for. Linux reports one as writable after each datagram that leaves it, even if there
+/// was room all the time: each would wake the worker once more.
+fn datagram_interest(writable: bool) -> epoll::EventFlags {
+    let always = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    if writable { always | epoll::EventFlags::OUT } else { always }
+}
+
 /// The reason why a port could not be tried.
 enum Attempt {
     /// The system does not let a program name the port.
@@ -265,8 +272,12 @@ impl Network for OsNetwork {
             rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
         }
         rustix::net::connect(socket, server)?;
-        let interest = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
-        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), interest)?;
+        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), datagram_interest(true))?;
+        Ok(())
+    }
+
+    fn watch_writable(&mut self, socket: &OwnedFd, key: u64, is_watched: bool) -> io::Result<()> {
+        epoll::modify(&self.epoll.0, socket, epoll::EventData::new_u64(key), datagram_interest(is_watched))?;
         Ok(())
     }
 

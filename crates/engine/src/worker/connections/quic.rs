@@ -21,7 +21,7 @@ use super::progress::{Stage, Write};
 use super::protocol::SocketFigures;
 use super::qlog::Qlogs;
 use super::resumption::{KeptSession, ResumptionPool};
-use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
+use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant, poll_key};
 use crate::worker::run::Run;
 use crate::worker::{ConnectionKey, READ_SIZE};
 use crate::{Network, Ready};
@@ -125,6 +125,10 @@ pub(super) struct Datagram {
     pub(super) awaits_ticket: bool,
     /// Datagrams that the socket did not take, and their form.
     unsent: Option<(Vec<u8>, Datagrams)>,
+    /// The key under which the socket is watched, from the beginning of the handshake on.
+    key: Option<u64>,
+    /// The socket is reported as writable.
+    is_watched: bool,
     /// Requests that were refused as early data and are still to be sent again.
     replays: u64,
     /// Figures that have been taken.
@@ -145,6 +149,8 @@ impl Datagram {
             offer,
             awaits_ticket: false,
             unsent: None,
+            key: None,
+            is_watched: true,
             replays: 0,
             taken: Figures::default(),
             dropped: 0,
@@ -194,7 +200,10 @@ impl Datagram {
             }
             None => match engine.poll_datagrams(at_instant(now), DATAGRAMS_MAX, buffer) {
                 Some(form) => form,
-                None => return Ok(Write::Idle),
+                None => {
+                    self.watch(network, socket, false)?;
+                    return Ok(Write::Idle);
+                }
             },
         };
         let at = network.now();
@@ -203,6 +212,7 @@ impl Datagram {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.unsent = Some((std::mem::take(buffer), form));
                 self.sends_blocked += 1;
+                self.watch(network, socket, true)?;
                 Ok(Write::Blocked)
             }
             // A datagram that is too large for the path is lost, which is how the path's MTU is found.
@@ -210,6 +220,18 @@ impl Datagram {
                 Ok(Write::Sent { count: buffer.len(), at, is_all: true })
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Has the socket reported as writable only while datagrams wait for it.
+    fn watch<N: Network>(&mut self, network: &mut N, socket: &N::Socket, writable: bool) -> io::Result<()> {
+        match self.key {
+            Some(key) if self.is_watched != writable => {
+                network.watch_writable(socket, key, writable)?;
+                self.is_watched = writable;
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -287,7 +309,11 @@ impl<N: Network> Connections<N> {
     ) {
         let started = self.network.now();
         to.run.recorder.handshake_awaited(started);
-        self.connections[key].transport.start_handshake(started);
+        let transport = &mut self.connections[key].transport;
+        transport.start_handshake(started);
+        if let Some(datagram) = transport.datagram_mut() {
+            datagram.key = Some(poll_key(key));
+        }
         self.flush_and_tell(key, now, to);
     }
 
