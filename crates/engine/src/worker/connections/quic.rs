@@ -184,7 +184,8 @@ impl Datagram {
         self.unsent.is_some()
     }
 
-    /// Sends the next datagrams.
+    /// Sends the next datagrams. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn write<N: Network>(
         &mut self,
         network: &mut N,
@@ -280,7 +281,8 @@ pub(super) fn refused(refusal: Refusal) -> HandshakeFailure {
 }
 
 impl<N: Network> Connections<N> {
-    /// Handles the readiness of a socket of datagrams.
+    /// Handles the readiness of a socket of datagrams. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn handle_datagrams_ready<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -504,7 +506,8 @@ impl<N: Network> Connections<N> {
         self.set_timer(key);
     }
 
-    /// Sets the timer of a connection as its protocol has it now.
+    /// Sets the timer of a connection as its protocol has it now. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn set_timer(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.engine.is_over_datagrams() {
