@@ -74,12 +74,12 @@ pub(crate) fn append_message<'c>(
 ///
 /// # Safety
 /// The piece must be valid for writes until the call returns.
-unsafe fn receive_message<'c>(
+unsafe fn receive_message(
     socket: impl AsFd,
     mut piece: libc::iovec,
-    control: &'c mut Control,
+    control: &mut Control,
     flags: libc::c_int,
-) -> io::Result<(usize, &'c [u8])> {
+) -> io::Result<(usize, &[u8])> {
     let mut message = empty_message();
     message.msg_iov = &raw mut piece;
     message.msg_iovlen = 1;
