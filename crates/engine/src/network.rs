@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::SystemTime;
 
+use bytes::BytesMut;
 use httperf_plan::Endpoint;
 use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
@@ -86,6 +87,14 @@ pub trait Network {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Sets whether a socket of datagrams is reported as writable. At first it is.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn watch_writable(&mut self, _socket: &Self::Socket, _key: u64, _is_watched: bool) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Sends datagrams that lie in one buffer, each of `segment` bytes but the last, with this mark of congestion.
     ///
     /// # Errors
@@ -100,11 +109,11 @@ pub trait Network {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Reads datagrams that have arrived, as many as the system has put together.
+    /// Appends datagrams that have arrived to a buffer with room for 64 KiB, as many as the system has put together.
     ///
     /// # Errors
     /// `WouldBlock` if none has arrived; otherwise the system's error.
-    fn receive(&mut self, _socket: &Self::Socket, _buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, _socket: &Self::Socket, _buffer: &mut BytesMut) -> io::Result<Arrived> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -186,8 +195,6 @@ impl From<usize> for Received {
 /// Datagrams that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Bytes of all of them.
-    pub count: usize,
     /// Bytes of each but the last, which may be shorter.
     pub segment: usize,
     /// Their mark of congestion.

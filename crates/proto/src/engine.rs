@@ -254,6 +254,7 @@ impl Engine {
 
     /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after
     /// those that it appended. Nothing is due if there are neither.
+    #[inline]
     pub fn poll_transmit_shared(&mut self, now: Duration, out: &mut Vec<u8>) -> &[u8] {
         match self {
             Self::Http1(engine) => engine.poll_transmit_shared(out),
@@ -301,6 +302,7 @@ impl Engine {
     }
 
     /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
+    #[inline]
     pub fn poll_sent(&mut self) -> Option<Sent> {
         match self {
             Self::Http1(engine) => engine.poll_sent(),

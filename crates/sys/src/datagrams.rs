@@ -4,16 +4,15 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use bytes::BytesMut;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 
-use crate::messages::{Control, message_data, number, send_message, take_message};
+use crate::messages::{Control, append_message, message_data, number, send_message};
 
 /// Datagrams that arrived in one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Bytes of all of them.
-    pub count: usize,
     /// Bytes of each but the last, which may be shorter.
     pub segment: usize,
     /// The lower bits of the traffic class: the mark of congestion (RFC 3168, section 5).
@@ -68,14 +67,17 @@ pub fn send_datagrams(socket: impl AsFd, datagrams: &[u8], segment: usize) -> io
     send_message(socket, [datagrams, &[]], &control).map(drop)
 }
 
-/// Reads the datagrams that have arrived, as many as the kernel has put together; the buffer should have room for 64 KiB.
+/// Appends the datagrams that have arrived to a buffer, as many as the kernel has put together: it should have room for
+/// 64 KiB.
 ///
 /// # Errors
 /// Those of the call: `WouldBlock` when nothing has arrived, `ConnectionRefused` when the peer's machine has said that
 /// nobody listens.
-pub fn receive_datagrams(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Arrived> {
+pub fn receive_datagrams(socket: impl AsFd, buffer: &mut BytesMut) -> io::Result<Arrived> {
     let mut control = Control::empty();
-    let (count, control) = take_message(socket, buffer, &mut control, 0)?;
+    let before = buffer.len();
+    let control = append_message(socket, buffer, &mut control)?;
+    let count = buffer.len() - before;
     let segment = message_data(control, |level, kind| (level, kind) == (libc::SOL_UDP, libc::UDP_GRO));
     let segment = segment.and_then(number).and_then(|size| usize::try_from(size).ok());
     let class = |level, kind| {
@@ -83,7 +85,7 @@ pub fn receive_datagrams(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Arr
             || (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
     };
     let ecn = message_data(control, class).and_then(|data| data.first()).map_or(0, |class| class & 3);
-    Ok(Arrived { count, segment: segment.filter(|&size| size > 0).unwrap_or(count), ecn })
+    Ok(Arrived { segment: segment.filter(|&size| size > 0).unwrap_or(count), ecn })
 }
 
 /// Returns how many datagrams a socket has dropped so far, as its buffer was full (`SO_MEMINFO`); `None` where the system
@@ -130,12 +132,13 @@ mod tests {
 
     /// All datagrams that arrive, with their marks, once there are as many bytes.
     fn receive_all(socket: &UdpSocket, bytes: usize) -> Vec<(Vec<u8>, u8)> {
-        let (mut buffer, mut all, mut count) = (vec![0; 65_536], Vec::new(), 0);
+        let (mut buffer, mut all, mut count) = (BytesMut::with_capacity(65_536), Vec::new(), 0);
         let began = Instant::now();
         while count < bytes && began.elapsed() < Duration::from_secs(10) {
+            buffer.clear();
             if let Ok(arrived) = receive_datagrams(socket, &mut buffer) {
-                count += arrived.count;
-                let datagrams = buffer[..arrived.count].chunks(arrived.segment.max(1));
+                count += buffer.len();
+                let datagrams = buffer.chunks(arrived.segment.max(1));
                 all.extend(datagrams.map(|datagram| (datagram.to_vec(), arrived.ecn)));
             }
         }
@@ -159,7 +162,7 @@ mod tests {
             }
             send_datagrams(&one, b"marked", 6).unwrap();
             assert_eq!(receive_all(&two, 6), [(b"marked".to_vec(), 2)]);
-            let nothing = receive_datagrams(&two, &mut [0; 10]).unwrap_err();
+            let nothing = receive_datagrams(&two, &mut BytesMut::with_capacity(10)).unwrap_err();
             assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         }
     }
@@ -170,9 +173,10 @@ mod tests {
         setsockopt(&two, sockopt::RcvBuf, &4096).unwrap();
         assert_eq!(dropped_datagrams(&two), Some(0));
         (0..100).for_each(|_| send_datagrams(&one, &[7; 1000], 1000).unwrap());
-        let (mut buffer, mut arrived) = (vec![0; 65_536], 0);
-        while let Ok(datagrams) = receive_datagrams(&two, &mut buffer) {
-            arrived += datagrams.count / 1000;
+        let (mut buffer, mut arrived) = (BytesMut::with_capacity(65_536), 0);
+        while receive_datagrams(&two, &mut buffer).is_ok() {
+            arrived += buffer.len() / 1000;
+            buffer.clear();
         }
         let dropped = dropped_datagrams(&two).unwrap() as usize;
         assert!(dropped > 0 && arrived + dropped == 100, "{arrived} arrived, {dropped} dropped");
@@ -185,7 +189,7 @@ mod tests {
         send_datagrams(&one, b"hello", 5).unwrap();
         let began = Instant::now();
         let told = loop {
-            match receive_datagrams(&one, &mut [0; 10]) {
+            match receive_datagrams(&one, &mut BytesMut::with_capacity(10)) {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => break true,
                 _ if began.elapsed() > Duration::from_secs(10) => break false,
                 _ => {}

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use bytes::BytesMut;
 use nix::libc;
 
 /// Room for control data: a message with three times, and one with the error that reports a sent byte, which includes
@@ -49,14 +50,43 @@ pub(crate) fn take_message<'c>(
     control: &'c mut Control,
     flags: libc::c_int,
 ) -> io::Result<(usize, &'c [u8])> {
-    let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: the piece is the buffer, which is borrowed until the call returns.
+    unsafe { receive_message(socket, piece, control, flags) }
+}
+
+/// As [`take_message`], and appends what it read to the buffer, as much as there is room for. Returns the control data.
+pub(crate) fn append_message<'c>(
+    socket: impl AsFd,
+    buffer: &mut BytesMut,
+    control: &'c mut Control,
+) -> io::Result<&'c [u8]> {
+    let room = buffer.spare_capacity_mut();
+    let piece = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    // SAFETY: the piece is the buffer's room, which is borrowed until the call returns.
+    let (count, control) = unsafe { receive_message(socket, piece, control, 0)? };
+    // SAFETY: the kernel has written this many bytes to the room, whose size it was told.
+    unsafe { buffer.set_len(buffer.len() + count) };
+    Ok(control)
+}
+
+/// Calls recvmsg(2). The count that it returns is at most the size of the piece, unless flags ask for another.
+///
+/// # Safety
+/// The piece must be valid for writes until the call returns.
+unsafe fn receive_message(
+    socket: impl AsFd,
+    mut piece: libc::iovec,
+    control: &mut Control,
+    flags: libc::c_int,
+) -> io::Result<(usize, &[u8])> {
     let mut message = empty_message();
     message.msg_iov = &raw mut piece;
     message.msg_iovlen = 1;
     message.msg_control = control.bytes.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_SIZE as _;
-    // SAFETY: the message names one piece and the control data, each valid for writes of the length given with it until
-    // the call returns; the kernel writes no more.
+    // SAFETY: the message names one piece, for which the caller vouches, and the control data, which is valid for writes of
+    // the length given with it until the call returns; the kernel writes no more.
     let count = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
     let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
     #[expect(clippy::unnecessary_cast, reason = "the length has other types elsewhere")]

@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use bytes::BytesMut;
 use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_proto::quic::Ecn;
 use httperf_stats::{Counters, Instant, SocketBuffers, Transport};
@@ -192,6 +193,13 @@ impl OsNetwork {
     }
 }
 
+/// What a socket of datagrams is watched for. Linux reports one as writable after each datagram that leaves it, even if there
+/// was room all the time: each would wake the worker once more.
+fn datagram_interest(writable: bool) -> epoll::EventFlags {
+    let always = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    if writable { always | epoll::EventFlags::OUT } else { always }
+}
+
 /// The reason why a port could not be tried.
 enum Attempt {
     /// The system does not let a program name the port.
@@ -264,8 +272,12 @@ impl Network for OsNetwork {
             rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
         }
         rustix::net::connect(socket, server)?;
-        let interest = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
-        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), interest)?;
+        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), datagram_interest(true))?;
+        Ok(())
+    }
+
+    fn watch_writable(&mut self, socket: &OwnedFd, key: u64, is_watched: bool) -> io::Result<()> {
+        epoll::modify(&self.epoll.0, socket, epoll::EventData::new_u64(key), datagram_interest(is_watched))?;
         Ok(())
     }
 
@@ -279,7 +291,7 @@ impl Network for OsNetwork {
         httperf_sys::send_datagrams(socket, datagrams, segment)
     }
 
-    fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, socket: &OwnedFd, buffer: &mut BytesMut) -> io::Result<Arrived> {
         let arrived = httperf_sys::receive_datagrams(socket, buffer)?;
         let ecn = match arrived.ecn {
             1 => Some(Ecn::Ect1),
@@ -287,7 +299,7 @@ impl Network for OsNetwork {
             3 => Some(Ecn::Ce),
             _ => None,
         };
-        Ok(Arrived { count: arrived.count, segment: arrived.segment, ecn })
+        Ok(Arrived { segment: arrived.segment, ecn })
     }
 
     fn take_error(&mut self, socket: &OwnedFd) -> Option<io::Error> {

@@ -142,12 +142,12 @@ impl Network for Memory {
         Ok(())
     }
 
-    fn receive(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, socket: &usize, buffer: &mut BytesMut) -> io::Result<Arrived> {
         let Some(datagram) = self.sockets[*socket].incoming.pop_front() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        buffer[..datagram.len()].copy_from_slice(&datagram);
-        Ok(Arrived { count: datagram.len(), segment: datagram.len(), ecn: None })
+        buffer.extend_from_slice(&datagram);
+        Ok(Arrived { segment: datagram.len(), ecn: None })
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {

@@ -220,6 +220,7 @@ impl Head {
 
     /// Returns the framing of the body (<https://www.rfc-editor.org/rfc/rfc9112#section-6.3>).
     /// `has_no_content` overrides the fields.
+    #[inline]
     pub(super) fn body(&self, has_no_content: bool) -> Result<Body, ProtocolError> {
         if has_no_content || matches!(self.status, 100..=199 | 204 | 205 | 304) {
             return Ok(Body::Length(0));

@@ -29,6 +29,8 @@ impl Connection {
                     self.peer_streams.push(PeerStream::new(id));
                     self.readable.push_back(id);
                 }
+                // Each packet of a stream is told of, and one read has them all.
+                quic::Event::Readable(id) if self.readable.back() == Some(&id) => {}
                 quic::Event::Readable(id) => self.readable.push_back(id),
                 quic::Event::Writable(id) => {
                     if id.is_request() {
@@ -106,7 +108,16 @@ impl Connection {
             }
             return;
         }
-        match self.quic.read(id) {
+        let (skipped, chunk) = self.quic.read_behind(id, self.unwanted(id));
+        if skipped > 0
+            && let Some(call) = self.calls.get_mut(id.index())
+        {
+            if let Some(reader) = &mut call.reader {
+                reader.handle_skipped(skipped);
+            }
+            self.handle_content(id.index(), skipped);
+        }
+        match chunk {
             Chunk::Bytes(bytes) => {
                 self.readable.push_front(id);
                 self.reading = Some((id, bytes));
@@ -115,6 +126,26 @@ impl Connection {
             Chunk::End if id.is_request() => self.handle_end(id),
             Chunk::Reset(code) if id.is_request() => self.handle_reset(id, ErrorCode(code)),
             Chunk::End | Chunk::Reset(_) => self.end_peer_stream(id),
+        }
+    }
+
+    /// Returns how many of the next bytes of a stream are content that nobody asks for.
+    fn unwanted(&self, id: StreamId) -> u64 {
+        let Some(call) = self.calls.get(id.index()).filter(|call| call.id == id) else { return 0 };
+        match (&call.reply, &call.reader) {
+            (Reply::Body(Body { hands_out: false, .. }), Some(reader)) => reader.content_left(),
+            _ => 0,
+        }
+    }
+
+    /// Content of a reply arrived.
+    fn handle_content(&mut self, number: u64, size: u64) {
+        self.idle_frames = 0;
+        self.content_received = true;
+        if let Some(call) = self.calls.get_mut(number)
+            && let Reply::Body(body) = &mut call.reply
+        {
+            body.size.content += size;
         }
     }
 
@@ -183,16 +214,12 @@ impl Connection {
                 if data.length == 0 { self.count_idle() } else { Ok(()) }
             }
             Piece::Data(bytes) => {
-                self.idle_frames = 0;
-                self.content_received = true;
-                if let Some(call) = self.calls.get_mut(number)
-                    && let Reply::Body(body) = &mut call.reply
+                self.handle_content(number, bytes.len() as u64);
+                if let Some(call) = self.calls.get(number)
+                    && matches!(call.reply, Reply::Body(Body { hands_out: true, .. }))
                 {
-                    body.size.content += bytes.len() as u64;
-                    if body.hands_out {
-                        let data = bytes.to_vec().into();
-                        self.pending_events.push_back(Event::ReplyBody { call: call.call, data });
-                    }
+                    let data = bytes.to_vec().into();
+                    self.pending_events.push_back(Event::ReplyBody { call: call.call, data });
                 }
                 Ok(())
             }

@@ -495,16 +495,27 @@ impl Connection {
 
     /// Reads the next bytes of a stream.
     pub fn read(&mut self, id: StreamId) -> Chunk {
+        self.read_behind(id, 0).1
+    }
+
+    /// Reads the next bytes of a stream behind those that nobody wants, `unwanted` at most. Returns how many of them there
+    /// were.
+    pub fn read_behind(&mut self, id: StreamId, unwanted: u64) -> (u64, Chunk) {
         let mut stream = self.quic.recv_stream(id.0);
-        let Ok(mut chunks) = stream.read(true) else { return Chunk::End };
-        let chunk = match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => Chunk::Bytes(chunk.bytes),
-            Ok(None) => Chunk::End,
-            Err(ReadError::Blocked) => Chunk::Pending,
-            Err(ReadError::Reset(code)) => Chunk::Reset(code.into_inner()),
+        let Ok(mut chunks) = stream.read(true) else { return (0, Chunk::End) };
+        let mut left = unwanted;
+        let chunk = loop {
+            let size = if left == 0 { usize::MAX } else { usize::try_from(left).unwrap_or(usize::MAX) };
+            match chunks.next(size) {
+                Ok(Some(chunk)) if left > 0 => left -= chunk.bytes.len() as u64,
+                Ok(Some(chunk)) => break Chunk::Bytes(chunk.bytes),
+                Ok(None) => break Chunk::End,
+                Err(ReadError::Blocked) => break Chunk::Pending,
+                Err(ReadError::Reset(code)) => break Chunk::Reset(code.into_inner()),
+            }
         };
         self.is_due |= chunks.finalize().should_transmit();
-        chunk
+        (unwanted - left, chunk)
     }
 
     /// Returns the code with which the peer gave up a stream, if it has: what arrived before need not be read first. The

@@ -258,7 +258,7 @@ fn sessions(options: &tls::Options, desk: &Arc<Desk>) -> Result<Sessions, Config
 }
 
 /// Has the library do now what it puts off until it is first needed, such as the seeding of its source of randomness, which
-/// takes tens of milliseconds: it would be part of the first handshake's time.
+/// takes tens of milliseconds unless it is built as `.cargo/config.toml` says: it would be part of the first handshake's time.
 fn warm_up(provider: &CryptoProvider) -> Result<(), ConfigError> {
     for group in &provider.kx_groups {
         group.start().map_err(|error| library(&error))?;

@@ -17,6 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
+use bytes::BytesMut;
 use httperf_engine::{
     Arrived, Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, security,
 };
@@ -361,7 +362,7 @@ impl Network for SimNetwork {
         self.world.borrow_mut().send(socket.number, datagrams, segment, ecn)
     }
 
-    fn receive(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<Arrived> {
+    fn receive(&mut self, socket: &SimSocket, buffer: &mut BytesMut) -> io::Result<Arrived> {
         self.world.borrow_mut().receive(socket.number, buffer)
     }
 

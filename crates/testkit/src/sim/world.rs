@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use httperf_engine::{Arrived, Ready, Received, SentStamp};
 use httperf_proto::quic::Ecn;
 use httperf_stats::Instant;
@@ -202,7 +203,7 @@ impl World {
 
     /// Reads datagrams of one size and mark that lie behind each other; the last may be shorter. A hostile link does not
     /// put all of them together.
-    pub(super) fn receive(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<Arrived> {
+    pub(super) fn receive(&mut self, number: usize, buffer: &mut BytesMut) -> io::Result<Arrived> {
         let socket = &mut self.sockets[number];
         if let Some(errno) = socket.error.take() {
             return Err(errno.into());
@@ -212,21 +213,22 @@ impl World {
         };
         let segment = bytes.len();
         let (mut count, mut last, mut joined) = (segment, segment, 1);
-        buffer[..segment].copy_from_slice(&bytes);
+        let room = buffer.capacity() - buffer.len();
+        buffer.extend_from_slice(&bytes);
         while let Some(next) = socket.datagrams.front()
             && last == segment
             && next.bytes.len() <= segment
             && next.ecn == ecn
-            && count + next.bytes.len() <= buffer.len()
+            && count + next.bytes.len() <= room
             && joined < SEGMENTS_MAX
             && !(self.link.hostile && self.random.random_bool(0.5))
         {
             last = next.bytes.len();
-            buffer[count..count + last].copy_from_slice(&next.bytes);
+            buffer.extend_from_slice(&next.bytes);
             (count, joined) = (count + last, joined + 1);
             socket.datagrams.pop_front();
         }
-        Ok(Arrived { count, segment, ecn })
+        Ok(Arrived { segment, ecn })
     }
 
     pub(super) fn close(&mut self, number: usize) {

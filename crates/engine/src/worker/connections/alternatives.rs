@@ -173,6 +173,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Learns from the header block of a reply.
+    #[inline(never)]
     pub(super) fn learn_alternatives(
         &mut self,
         key: ConnectionKey,

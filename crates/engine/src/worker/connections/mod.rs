@@ -275,6 +275,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Returns the earliest deadline, or instant at which a timer expires.
+    #[inline]
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let deadline = self.deadlines.next();
         // Without QUIC nobody pays for its timers.
@@ -327,6 +328,7 @@ impl<N: Network> Connections<N> {
     ///
     /// # Errors
     /// Why it cannot be: that is counted.
+    #[inline(never)]
     pub(super) fn open(&mut self, opening: Opening, run: &mut Run<'_>) -> Result<ConnectionKey, Failure> {
         let Opening { owner, target, due, mut tls_session } = opening;
         let serial = run.shard.nth(self.initiated);

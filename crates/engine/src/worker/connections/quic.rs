@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
+use bytes::BytesMut;
 use httperf_plan::{Plan, Resumption, Target};
 use httperf_proto::quic::{self, Context, Datagrams, Figures, Log, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
@@ -20,7 +21,7 @@ use super::progress::{Stage, Write};
 use super::protocol::SocketFigures;
 use super::qlog::Qlogs;
 use super::resumption::{KeptSession, ResumptionPool};
-use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant};
+use super::{Connections, Cx, EventKind, Handler, Sinks, at_instant, poll_key};
 use crate::worker::run::Run;
 use crate::worker::{ConnectionKey, READ_SIZE};
 use crate::{Network, Ready};
@@ -30,6 +31,10 @@ const READS_PER_TURN: u32 = 8;
 
 /// The number of datagrams that are handed to the system at once (udp(7): at most 64).
 const DATAGRAMS_MAX: usize = 32;
+
+/// The room for datagrams that is allocated at once. The library keeps parts of it for as long as bytes of a stream lack
+/// those before them; then most of it is used before there is another.
+const ROOM_SIZE: usize = 4 * READ_SIZE;
 
 /// The library's context, and the sessions that all QUIC connections of a worker share.
 pub(super) struct Quic {
@@ -120,6 +125,10 @@ pub(super) struct Datagram {
     pub(super) awaits_ticket: bool,
     /// Datagrams that the socket did not take, and their form.
     unsent: Option<(Vec<u8>, Datagrams)>,
+    /// The key under which the socket is watched, from the beginning of the handshake on.
+    key: Option<u64>,
+    /// The socket is reported as writable.
+    is_watched: bool,
     /// Requests that were refused as early data and are still to be sent again.
     replays: u64,
     /// Figures that have been taken.
@@ -140,6 +149,8 @@ impl Datagram {
             offer,
             awaits_ticket: false,
             unsent: None,
+            key: None,
+            is_watched: true,
             replays: 0,
             taken: Figures::default(),
             dropped: 0,
@@ -173,7 +184,8 @@ impl Datagram {
         self.unsent.is_some()
     }
 
-    /// Sends the next datagrams.
+    /// Sends the next datagrams. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn write<N: Network>(
         &mut self,
         network: &mut N,
@@ -189,7 +201,10 @@ impl Datagram {
             }
             None => match engine.poll_datagrams(at_instant(now), DATAGRAMS_MAX, buffer) {
                 Some(form) => form,
-                None => return Ok(Write::Idle),
+                None => {
+                    self.watch(network, socket, false)?;
+                    return Ok(Write::Idle);
+                }
             },
         };
         let at = network.now();
@@ -198,6 +213,7 @@ impl Datagram {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.unsent = Some((std::mem::take(buffer), form));
                 self.sends_blocked += 1;
+                self.watch(network, socket, true)?;
                 Ok(Write::Blocked)
             }
             // A datagram that is too large for the path is lost, which is how the path's MTU is found.
@@ -206,6 +222,26 @@ impl Datagram {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Has the socket reported as writable only while datagrams wait for it.
+    fn watch<N: Network>(&mut self, network: &mut N, socket: &N::Socket, writable: bool) -> io::Result<()> {
+        match self.key {
+            Some(key) if self.is_watched != writable => {
+                network.watch_writable(socket, key, writable)?;
+                self.is_watched = writable;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Has an empty buffer begin anew where nobody keeps a part of it, so that the same memory is used again and again, and
+/// makes room for one read.
+fn make_room(buffer: &mut BytesMut) {
+    if !buffer.try_reclaim(ROOM_SIZE) && buffer.capacity() < READ_SIZE {
+        *buffer = BytesMut::with_capacity(ROOM_SIZE);
     }
 }
 
@@ -245,7 +281,8 @@ pub(super) fn refused(refusal: Refusal) -> HandshakeFailure {
 }
 
 impl<N: Network> Connections<N> {
-    /// Handles the readiness of a socket of datagrams.
+    /// Handles the readiness of a socket of datagrams. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn handle_datagrams_ready<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -274,7 +311,11 @@ impl<N: Network> Connections<N> {
     ) {
         let started = self.network.now();
         to.run.recorder.handshake_awaited(started);
-        self.connections[key].transport.start_handshake(started);
+        let transport = &mut self.connections[key].transport;
+        transport.start_handshake(started);
+        if let Some(datagram) = transport.datagram_mut() {
+            datagram.key = Some(poll_key(key));
+        }
         self.flush_and_tell(key, now, to);
     }
 
@@ -294,7 +335,8 @@ impl<N: Network> Connections<N> {
                 break;
             }
             reads += 1;
-            let arrived = match self.network.receive(connection.transport.socket(), &mut self.read_buffer) {
+            make_room(&mut self.arrived);
+            let arrived = match self.network.receive(connection.transport.socket(), &mut self.arrived) {
                 Ok(arrived) => arrived,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -308,10 +350,6 @@ impl<N: Network> Connections<N> {
             if connection.transport.stage() == Stage::Handshaking {
                 to.run.recorder.handshake_heard(now);
             }
-            if self.arrived.capacity() < arrived.count {
-                self.arrived.reserve(READ_SIZE);
-            }
-            self.arrived.extend_from_slice(&self.read_buffer[..arrived.count]);
             let bytes = self.arrived.split();
             let tickets =
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
@@ -468,7 +506,8 @@ impl<N: Network> Connections<N> {
         self.set_timer(key);
     }
 
-    /// Sets the timer of a connection as its protocol has it now.
+    /// Sets the timer of a connection as its protocol has it now. Out of the way of calls over TCP.
+    #[inline(never)]
     pub(super) fn set_timer(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.engine.is_over_datagrams() {

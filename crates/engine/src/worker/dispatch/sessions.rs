@@ -421,6 +421,7 @@ impl<'a> Dispatch<'a> {
     }
 
     /// Opens a connection for a slot.
+    #[inline(never)]
     pub(super) fn open_connection<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let session = &mut self.sessions[owner.session];
         let target = session.target;

@@ -131,6 +131,19 @@ impl Reader {
         }
     }
 
+    /// Returns how many of the next bytes are content of the DATA frame that has begun.
+    pub(crate) fn content_left(&self) -> u64 {
+        match self.state {
+            State::Data(size) => size,
+            State::Type | State::Length(_) | State::Payload(..) | State::Skipped(_) => 0,
+        }
+    }
+
+    /// `count` bytes of content came and are not read, no more than are [left](Self::content_left).
+    pub(crate) fn handle_skipped(&mut self, count: u64) {
+        self.state = State::Data(self.content_left() - count);
+    }
+
     /// Returns whether the stream may end here; within a frame it may not.
     ///
     /// <https://www.rfc-editor.org/rfc/rfc9114#section-7.1-5>
