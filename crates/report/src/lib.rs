@@ -56,7 +56,7 @@ pub use objectives::{Judged, Kept, Measured, judge};
 pub use read::{Kind, ReadError};
 pub use replay::{ReplayComparison, replayed};
 pub use saved::Saved;
-pub use streams::{ModelFigures, StreamFigures, TokensFrom};
+pub use streams::{ModelFigures, StreamFigures, TokensFrom, streams};
 pub use times::times;
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};

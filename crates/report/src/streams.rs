@@ -173,7 +173,7 @@ pub(crate) fn ended(summary: &Summary) -> u64 {
 
 /// The sections `Streams` and `Model`, each starting with an empty line; empty if there were no streams.
 #[must_use]
-pub(crate) fn streams<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
+pub fn streams<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
     Section { plan, summary }
 }
 

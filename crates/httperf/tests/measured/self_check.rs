@@ -92,6 +92,19 @@ fn a_quick_check_measures_everything_and_keeps_it() {
         }
     }
 
+    let event_times = field(&document, "event_times").as_array().unwrap();
+    assert_eq!(event_times.len(), 3, "three protocols");
+    for row in event_times {
+        assert_eq!((number(row, "streams"), number(row, "events")), (100.0, 1600.0), "{row}");
+        assert_eq!(number(field(row, "first"), "count"), 100.0, "{row}");
+        // Every other event ends a gap, or came together with the one before.
+        let gaps = number(field(row, "gap"), "count");
+        assert_eq!(gaps + number(row, "coalesced"), 1500.0, "{row}");
+        for name in ["first", "gap"] {
+            check_spread(field(row, name));
+        }
+    }
+
     let by_kernel = field(&document, "latency_by_kernel").as_array().unwrap();
     assert_eq!(by_kernel.len(), 9, "three delays of three protocols");
     for row in by_kernel {

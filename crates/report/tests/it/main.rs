@@ -13,6 +13,7 @@ mod objectives;
 mod pictures;
 mod reports;
 mod result;
+mod streams;
 mod sweep;
 mod sweeps;
 mod tls_lab;
