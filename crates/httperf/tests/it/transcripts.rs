@@ -38,6 +38,7 @@ const SHORTER: &[(&str, &str)] = &[
     // Fewer connections and calls.
     ("--num-conns 100 --rate 50", "--num-conns 20 --rate 50"),
     ("--rate 100 --num-conns 1000", "--rate 100 --num-conns 50"),
+    ("--request-rate 4 --duration 60", "--request-rate 40 --duration 0.5"),
     ("--num-conns 1000", "--num-conns 100"),
     ("--num-conns 3000", "--num-conns 600"),
     ("--num-calls 10000", "--num-calls 100"),
@@ -51,6 +52,7 @@ const SHORTER: &[(&str, &str)] = &[
     // There are too few calls for small shares, and a busy machine is slow.
     ("--slo 'p99<50ms, errors<0.1%'", "--slo 'p99<5s, errors<50%'"),
     ("--slo 'p99<50ms'", "--slo 'p99<5s'"),
+    ("--slo 'ttft.p99<500ms, tpot.p99<50ms'", "--slo 'ttft.p99<5s, tpot.p99<5s'"),
     // Fewer and shorter runs.
     ("--rates 100..800/100", "--rates 50,100 --duration 0.5 --warmup 0 --pause 0 --settle 0"),
     (
@@ -111,6 +113,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
+    ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
+    ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
     ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
@@ -126,6 +130,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("scenarios.md", "sku", Check::NotCompared("a file")),
     ("scenarios.md", "base = ", Check::NotCompared("a file")),
     ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
+    ("streams.md", "events ", Check::NotCompared("tests/it/streams.rs looks for this line")),
+    ("streams.md", "Streams ", Check::NotCompared("report/tests/it/streams.rs has this section")),
     (
         "sweep.md",
         "192.0.2.7:80: ",
@@ -419,6 +425,7 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
         ("sweep.json", sweep),
         ("shop.toml", workload.into_bytes()),
         ("shop.hurl", b"GET {{base}}size/10\nHTTP 200\n".to_vec()),
+        ("prompts.jsonl", b"{\"prompt\": \"Tell me of the sea\", \"max_tokens\": 4}\n".to_vec()),
         ("access.log", LOG.as_bytes().to_vec()),
     ]
     .map(|(name, contents)| (name.to_owned(), contents))
