@@ -34,7 +34,7 @@ pub(crate) use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep,
 pub(crate) use self::graph::MARKS;
 pub use self::percentiles::{compare, comparison, percentiles};
 pub use self::sweep::sweep;
-pub use self::sweep_curve::{Point, Spread, SweepCurve};
+pub use self::sweep_curve::{Point, Spread, SweepCurve, Waits};
 pub use self::theme::Theme;
 pub use self::timeline::timeline;
 

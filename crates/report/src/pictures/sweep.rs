@@ -7,7 +7,7 @@ use crate::number::count;
 use super::axis::{Axis, Quantity};
 use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
-use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve};
+use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve, Waits};
 use super::theme::Ink;
 use super::{Picture, Style};
 
@@ -29,7 +29,9 @@ pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
     );
     let title = format!("Sweep of {}", curve.title);
     let (x, panels) = (axis(curve), panels(curve));
-    draw(&Figure { title, facts, about, x, panels, usual_height: 860 }, style)
+    // Streams have a graph more.
+    let usual_height = if panels.len() > 3 { 1120 } else { 860 };
+    draw(&Figure { title, facts, about, x, panels, usual_height }, style)
 }
 
 /// Axis of the offered load.
@@ -42,9 +44,10 @@ pub(super) fn axis(curve: &SweepCurve) -> Axis {
     axis.of(Quantity::PerSecond)
 }
 
-/// Reply rate, errors, and times.
+/// Reply rate, errors, and times; of streams, also the waits in them.
 pub(super) fn panels(curve: &SweepCurve) -> Vec<Panel> {
     let mut panels = vec![replies(curve), errors_panel(curve), times(curve)];
+    panels.extend(stream_waits(curve));
     panels.iter_mut().for_each(|panel| panel.mark = curve.knee_name());
     panels
 }
@@ -150,6 +153,28 @@ fn times(curve: &SweepCurve) -> Panel {
         mark: None,
         nothing: "no call was answered",
     }
+}
+
+/// Waits for the first event and for further ones; `None` if no point has any.
+fn stream_waits(curve: &SweepCurve) -> Option<Panel> {
+    let of_tokens = curve.points.iter().find_map(|point| point.stream_waits)?.of_tokens;
+    let names = match of_tokens {
+        true => ["TTFT p99", "TTFT p50", "TPOT p99", "TPOT p50"],
+        false => ["first event p99", "first event p50", "gap p99", "gap p50"],
+    };
+    let [first_p99, first_p50, gap_p99, gap_p50] = names;
+    let of = |value: fn(Waits) -> Option<f64>| move |point: &Point| point.stream_waits.and_then(value);
+    let clocks = [
+        lines_of(curve, first_p99, of(|waits| waits.first_ms[1]), (Ink::Orange, Dash::Long, Shape::Triangle)),
+        lines_of(curve, first_p50, of(|waits| waits.first_ms[0]), (Ink::Green, Dash::Solid, Shape::Square)),
+        lines_of(curve, gap_p99, of(|waits| waits.gap_ms[1]), (Ink::Purple, Dash::Short, Shape::Diamond)),
+        lines_of(curve, gap_p50, of(|waits| waits.gap_ms[0]), (Ink::Blue, Dash::Solid, Shape::Disc)),
+    ];
+    let lines: Vec<Line> = clocks.into_iter().flat_map(unnamed_if_limited).collect();
+    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
+    let y = Axis::times("time", values);
+    let name = if of_tokens { "Waits for tokens" } else { "Waits for events" };
+    Some(Panel { name, y, shades: Vec::new(), lines, mark: None, nothing: "no event came" })
 }
 
 /// The line through the points that describe the server, and the unconnected points limited by the generator.

@@ -6,7 +6,7 @@ use crate::all_calls::Percentile;
 use crate::curves::LINEAR_UP_TO;
 use crate::html::about;
 use crate::number::grouped;
-use crate::sweep::{State, Step, Sweep, Unit};
+use crate::sweep::{Mean, State, Step, StreamWaits, Sweep, Unit};
 
 /// Name of points limited by the generator.
 pub(crate) const LIMITED: &str = "the generator was the bottleneck";
@@ -51,8 +51,32 @@ pub struct Point {
     pub latency_p50_ms: Option<f64>,
     /// 99th percentile of the latency; `None` if there are too few calls.
     pub latency_p99_ms: Option<f64>,
+    /// Waits in streams; `None` if there were none.
+    pub stream_waits: Option<Waits>,
     /// True if the generator was the bottleneck.
     pub is_client_limited: bool,
+}
+
+/// Medians and 99th percentiles of waits in streams, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// For the first event, or token.
+    pub first_ms: [Option<f64>; 2],
+    /// For each further event, or token.
+    pub gap_ms: [Option<f64>; 2],
+    /// True if they are for tokens of language models.
+    pub of_tokens: bool,
+}
+
+impl Waits {
+    fn of(waits: &StreamWaits) -> Self {
+        let values = |means: [Option<Mean>; 2]| means.map(|mean| mean.map(|mean| mean.value));
+        Self {
+            first_ms: values([waits.first_p50_ms, waits.first_p99_ms]),
+            gap_ms: values([waits.gap_p50_ms, waits.gap_p99_ms]),
+            of_tokens: waits.of_tokens,
+        }
+    }
 }
 
 /// A mean with the range of its samples.
@@ -142,6 +166,7 @@ impl Point {
             response_ms: step.response_ms.map(|mean| mean.value),
             latency_p50_ms: of_answered(step.all_p50),
             latency_p99_ms: of_answered(step.all_p99),
+            stream_waits: step.stream_waits.as_ref().map(Waits::of),
             is_client_limited: step.state == State::ClientLimited,
         }
     }

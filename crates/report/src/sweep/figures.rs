@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::{KEPT_UP, Point, Run, SweepSettings, Unit, knee};
 use crate::all_calls::{AllCalls, Percentile};
+use crate::figures::Times;
 use crate::number::ratio;
 use crate::objectives::Kept;
 use crate::result::Document;
+use crate::streams::StreamFigures;
 use crate::verdict::Level;
 
 /// Figures of a sweep. Rates are arrivals per second.
@@ -74,6 +76,9 @@ pub struct Step {
     pub all_p50: Option<Percentile>,
     /// Its 99th percentile.
     pub all_p99: Option<Percentile>,
+    /// Waits in streams; `None` if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_waits: Option<StreamWaits>,
     /// Worst verdict on a run.
     pub verdict: Level,
     /// Names of the findings behind verdicts other than VALID.
@@ -84,6 +89,47 @@ pub struct Step {
     pub objectives_not_met: Vec<String>,
     /// True if the server or this machine had not recovered before one of these runs.
     pub lacks_recovery: bool,
+}
+
+/// Waits in streams at a rate: medians and 99th percentiles in milliseconds, as means over the runs. `None` if a run has too few
+/// samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct StreamWaits {
+    /// From the instants at which calls were due to the first events; of language models, to the first tokens.
+    pub first_p50_ms: Option<Mean>,
+    /// See `first_p50_ms`.
+    pub first_p99_ms: Option<Mean>,
+    /// Gaps between events; of language models, the times per output token.
+    pub gap_p50_ms: Option<Mean>,
+    /// See `gap_p50_ms`.
+    pub gap_p99_ms: Option<Mean>,
+    /// True if these are of the tokens of language models.
+    pub of_tokens: bool,
+}
+
+impl StreamWaits {
+    fn of(runs: &[&Run]) -> Option<Self> {
+        let figures: Vec<&StreamFigures> =
+            runs.iter().filter_map(|run| run.result.figures.streams.as_ref()).collect();
+        let of_tokens = figures.first()?.model.is_some();
+        let mean = |of: fn(&StreamFigures) -> &Times, share: fn(&Times) -> Option<f64>| {
+            let values = figures.iter().map(|figures| share(of(figures)));
+            Mean::of(values.collect::<Option<Vec<f64>>>()?)
+        };
+        let first: fn(&StreamFigures) -> &Times =
+            |figures| figures.model.as_ref().map_or(&figures.first_event_ms, |model| &model.ttft_ms);
+        let gap: fn(&StreamFigures) -> &Times =
+            |figures| figures.model.as_ref().map_or(&figures.gap_ms, |model| &model.tpot_ms);
+        let (p50, p99): (fn(&Times) -> Option<f64>, fn(&Times) -> Option<f64>) =
+            (|times| times.p50, |times| times.p99);
+        Some(Self {
+            first_p50_ms: mean(first, p50),
+            first_p99_ms: mean(first, p99),
+            gap_p50_ms: mean(gap, p50),
+            gap_p99_ms: mean(gap, p99),
+            of_tokens,
+        })
+    }
 }
 
 /// A mean over runs, with its 95 % confidence interval.
@@ -186,6 +232,7 @@ impl Step {
             latency_p99_ms: mean_of_some(&|result| result.figures.latency_ms.p99),
             all_p50: mean_of_all(&counted, |all| all.p50),
             all_p99: mean_of_all(&counted, |all| all.p99),
+            stream_waits: StreamWaits::of(&counted),
             verdict: verdicts().map(|verdict| verdict.level).max()?,
             reasons,
             objectives,

@@ -22,7 +22,7 @@ use crate::result::{self, COUNT_MAX, Document, EarlyEnd};
 
 pub use self::answered::answered_share;
 pub(crate) use self::figures::error_share;
-pub use self::figures::{Mean, Peak, State, Step, SweepFigures};
+pub use self::figures::{Mean, Peak, State, Step, StreamWaits, SweepFigures};
 pub use self::knee::{KEPT_UP, Point, knee};
 
 /// Maximum number of rates of a sweep.

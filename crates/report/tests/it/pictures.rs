@@ -1,8 +1,8 @@
 //! Pictures: their contents and formats, with any input.
 
 use httperf_report::pictures::{
-    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, compare, percentiles, sweep,
-    timeline,
+    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare, percentiles,
+    sweep, timeline,
 };
 use httperf_report::result::Document;
 use httperf_report::sweep::Unit;
@@ -425,8 +425,14 @@ fn point() -> impl Strategy<Value = Point> {
     let times =
         (proptest::option::of(number()), proptest::option::of(number()), proptest::option::of(number()));
     let replies = (number(), number(), range, any::<bool>());
-    (number(), replies, number(), times).prop_map(
-        |(rate, (mean, good, range, limited), errors, (response, p50, p99))| Point {
+    let waits = (any::<[Option<f64>; 2]>(), any::<[Option<f64>; 2]>(), any::<bool>());
+    let waits = proptest::option::of(waits.prop_map(|(first_ms, gap_ms, of_tokens)| Waits {
+        first_ms,
+        gap_ms,
+        of_tokens,
+    }));
+    (number(), replies, number(), times, waits).prop_map(
+        |(rate, (mean, good, range, limited), errors, (response, p50, p99), stream_waits)| Point {
             rate,
             replies: Spread { mean, range },
             good_replies: good,
@@ -434,6 +440,7 @@ fn point() -> impl Strategy<Value = Point> {
             response_ms: response,
             latency_p50_ms: p50,
             latency_p99_ms: p99,
+            stream_waits,
             is_client_limited: limited,
         },
     )

@@ -7,7 +7,7 @@ use crate::pictures::{Point, SweepCurve};
 use super::Chart;
 
 /// Ids and descriptions of the charts, in the order of the picture's graphs.
-const CHARTS: [(&str, &str); 3] = [
+const CHARTS: [(&str, &str); 4] = [
     ("replies", "It follows the diagonal as long as the server keeps up, and bends where it is saturated."),
     (
         "errors",
@@ -17,6 +17,11 @@ const CHARTS: [(&str, &str); 3] = [
     (
         "times",
         "Latency counts from the instants at which calls were due, response time from the first bytes sent.",
+    ),
+    (
+        "waits",
+        "The wait for the first event or token counts from the instants at which calls were due; the others are gaps between \
+         events, or times per output token.",
     ),
 ];
 
