@@ -1,7 +1,9 @@
 //! The properties that fuzzing checks, with bytes that look right often enough to reach every state.
 
 use httperf_proto::http2::hpack::{Encoder, Indexing};
-use httperf_testkit::fuzz::{REPLIES_HEADER_SIZE, check_blocks, check_cuts, check_garbage, check_replies};
+use httperf_testkit::fuzz::{
+    REPLIES_HEADER_SIZE, check_blocks, check_cuts, check_event_stream, check_garbage, check_replies,
+};
 use proptest::prelude::*;
 
 /// Bytes that look like replies often enough to reach every state.
@@ -121,5 +123,25 @@ fn garbage_never_panics() {
     // Records of every type with a plausible header.
     for kind in 0..=255_u8 {
         check_garbage(&[5, 3, 3, 0, 4, kind, 0, 0, 0, kind, 3, 3, 0, 1, 0]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn event_streams_have_the_same_events_wherever_they_are_cut(
+        size in any::<u8>(),
+        parts in prop::collection::vec(
+            prop_oneof![
+                prop::sample::select(vec![
+                    &b"data:"[..], b"data", b"event: x", b"id: 7", b"retry: 5", b":", b"\r", b"\n", b"\r\n", b"\n\n",
+                    b"{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", b"[DONE]", b"\xEF\xBB\xBF",
+                ])
+                .prop_map(<[u8]>::to_vec),
+                prop::collection::vec(any::<u8>(), 0..20),
+            ],
+            0..40,
+        ),
+    ) {
+        check_event_stream(&[vec![size], parts.concat()].concat());
     }
 }

@@ -519,6 +519,7 @@ impl World {
                 assert!(heard.started.is_some());
                 assert_eq!(heard.head.replace(head.as_bytes().to_vec()), None);
             }
+            Event::StreamStarted { .. } => panic!("nobody wants streams"),
             Event::ReplyBody { data, .. } => {
                 assert!(heard.head.is_some() && !data.is_empty());
                 heard.body.extend_from_slice(&data);

@@ -120,13 +120,11 @@ impl StreamWaits {
             |figures| figures.model.as_ref().map_or(&figures.first_event_ms, |model| &model.ttft_ms);
         let gap: fn(&StreamFigures) -> &Times =
             |figures| figures.model.as_ref().map_or(&figures.gap_ms, |model| &model.tpot_ms);
-        let (p50, p99): (fn(&Times) -> Option<f64>, fn(&Times) -> Option<f64>) =
-            (|times| times.p50, |times| times.p99);
         Some(Self {
-            first_p50_ms: mean(first, p50),
-            first_p99_ms: mean(first, p99),
-            gap_p50_ms: mean(gap, p50),
-            gap_p99_ms: mean(gap, p99),
+            first_p50_ms: mean(first, |times| times.p50),
+            first_p99_ms: mean(first, |times| times.p99),
+            gap_p50_ms: mean(gap, |times| times.p50),
+            gap_p99_ms: mean(gap, |times| times.p99),
             of_tokens,
         })
     }

@@ -36,30 +36,3 @@ fn items<'a>(size_max: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Ve
     }
     (items, parser.is_within_event())
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn streams_of_any_bytes_pass(
-            size in any::<u8>(),
-            parts in prop::collection::vec(
-                prop_oneof![
-                    prop::sample::select(vec![
-                        &b"data:"[..], b"data", b"event: x", b"id: 7", b"retry: 5", b":", b"\r", b"\n", b"\r\n", b"\n\n",
-                        b"{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", b"[DONE]", b"\xEF\xBB\xBF",
-                    ])
-                    .prop_map(<[u8]>::to_vec),
-                    prop::collection::vec(any::<u8>(), 0..20),
-                ],
-                0..40,
-            ),
-        ) {
-            check_event_stream(&[vec![size], parts.concat()].concat());
-        }
-    }
-}

@@ -154,6 +154,7 @@ pub(crate) fn check_calls(events: &[Event<'static>], pending: &[CallId], count: 
             }
             Event::ReplyStarted { call, .. }
             | Event::ReplyHead { call, .. }
+            | Event::StreamStarted { call, .. }
             | Event::ReplyBody { call, .. }
             | Event::BadStatusLine { call, .. } => (call, false),
             Event::Draining | Event::Drained | Event::Upgraded { .. } => continue,
