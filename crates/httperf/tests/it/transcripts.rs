@@ -111,6 +111,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
+    ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
+    ("llm.md", "httperf: --prompts: ", Check::NotCompared("tests/it/prompts.rs compares such messages")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
     ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
