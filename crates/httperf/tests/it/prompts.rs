@@ -133,3 +133,46 @@ fn nothing_is_asked_of_a_file_with_mistakes() {
     );
     assert!(server.finish().is_empty());
 }
+
+/// The number of words, the first words, and the bound of each request, in the order in which they were due.
+fn replayed(trace: &str, options: &str) -> Vec<(usize, String, u64)> {
+    let server = model();
+    let arguments = format!("replay prompts http://127.0.0.1:PORT {options}");
+    let report = succeeds(&run(&arguments, trace, server.port()));
+    assert!(report.contains("Replay of 3 requests independent of each other in prompts"), "{report}");
+    assert!(report.contains("replies 3"), "{report}");
+    let mut requests: Vec<_> =
+        server.finish().into_iter().flat_map(|connection| connection.requests).collect();
+    requests.sort_by_key(|request| request.at);
+    let told = |bytes: &[u8]| {
+        let body: Value = serde_json::from_slice(bytes).expect("the body is JSON");
+        assert_eq!((&body["model"], &body["ignore_eos"]), (&json!("llama"), &json!(true)));
+        let words: Vec<&str> =
+            body["messages"][0]["content"].as_str().unwrap_or_default().split(' ').collect();
+        (words.len(), words[..3].join(" "), body["max_tokens"].as_u64().unwrap_or_default())
+    };
+    requests.iter().map(|request| told(request.body())).collect()
+}
+
+#[test]
+fn a_trace_of_mooncake_asks_as_many_words_as_it_had_tokens() {
+    let row = |at: u64, input: u64, output: u64, ids: &str| {
+        let line = json!({"timestamp": at, "input_length": input, "output_length": output});
+        format!("{},\"hash_ids\":{ids}}}\n", line.to_string().trim_end_matches('}'))
+    };
+    let trace = row(0, 600, 7, "[1,2]") + &row(300, 1000, 8, "[1,3]") + &row(600, 5, 9, "[4]");
+    let requests = replayed(&trace, "--model llama");
+    let lengths: Vec<(usize, u64)> = requests.iter().map(|(input, _, output)| (*input, *output)).collect();
+    assert_eq!(lengths, [(600, 7), (1000, 8), (5, 9)]);
+    assert_eq!(requests[0].1, requests[1].1);
+    assert_ne!(requests[0].1, requests[2].1);
+}
+
+#[test]
+fn a_trace_of_azure_is_replayed_at_its_times() {
+    let trace = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n\
+                 2023-11-16 18:15:47.6805900,396,109\n2023-11-16 18:15:48.6805900,879,55\n";
+    let requests = replayed(trace, "--model llama --speed 10");
+    let lengths: Vec<(usize, u64)> = requests.iter().map(|(input, _, output)| (*input, *output)).collect();
+    assert_eq!(lengths, [(374, 44), (396, 109), (879, 55)]);
+}
