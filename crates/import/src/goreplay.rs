@@ -22,6 +22,7 @@ use crate::headers::{is_method, is_name, is_of_the_connection};
 use crate::lines::{Ended, Lines, trimmed};
 use crate::log::Stamps;
 use crate::log::escapes::target_text;
+use crate::models::Asking;
 use crate::order::{Key, Order};
 use crate::recording::{self, Form};
 use crate::report::{Report, shortened};
@@ -52,7 +53,9 @@ pub struct Options {
 /// If it cannot be read, has no requests, or the trace cannot be written.
 pub fn to_trace(reader: impl BufRead, options: Options, out: impl Write) -> Result<Report, Error> {
     let form = Some(Form::GoReplay);
-    recording::to_trace(reader, &recording::Options { form, by: options.by, idle: options.idle }, out)
+    let asking = Asking::default();
+    let options = recording::Options { form, by: options.by, idle: options.idle, asking };
+    recording::to_trace(reader, &options, out)
 }
 
 /// Returns whether a line can be the one before a message.

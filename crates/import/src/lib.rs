@@ -10,6 +10,7 @@ pub mod goreplay;
 pub mod gzip;
 pub mod har;
 pub mod log;
+pub mod models;
 pub mod openapi;
 pub mod order;
 pub mod recording;

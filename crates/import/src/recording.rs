@@ -1,5 +1,5 @@
-//! Recordings that have times, read as one thing: traces, access logs and GoReplay's files, as requests in order of
-//! start.
+//! Recordings that have times, read as one thing: traces, access logs, GoReplay's files and traces of language models, as
+//! requests in order of start.
 //!
 //! Memory is bounded: what waits for its turn ([`crate::order`]) and the known clients ([`crate::clients`]) are kept,
 //! not the recording.
@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::goreplay;
 use crate::lines::trimmed;
 use crate::log::{self, Format, Resolution, Stamps};
+use crate::models::{self, Asking, Kind};
 use crate::report::Report;
 use crate::trace::{self, Head, Request};
 
@@ -25,18 +26,22 @@ pub enum Form {
     Log(Option<Format>),
     /// A file of GoReplay.
     GoReplay,
+    /// A trace of a language model.
+    Model(Kind),
 }
 
 /// The choices about reading a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The form. If `None`, the first line tells: it may be that of a trace or of a GoReplay file, and anything else is
-    /// taken for a log.
+    /// The form. If `None`, the first line tells: it may be that of a trace, of a GoReplay file or of a trace of a language
+    /// model, and anything else is taken for a log.
     pub form: Option<Form>,
     /// The parts of a request by which clients are told apart. A trace has its clients.
     pub by: By,
     /// The pause that ends a client's session.
     pub idle: Duration,
+    /// What requests of a language model's trace have beside what is recorded.
+    pub asking: Asking,
 }
 
 /// The requests of a recording in order of start, read as they are asked for.
@@ -57,6 +62,7 @@ enum Source<R> {
     Trace(Box<TraceRequests<R>>),
     Log(Box<log::Requests<Input<R>>>),
     GoReplay(Box<goreplay::Requests<Input<R>>>),
+    Model(Box<models::Requests<Input<R>>>),
 }
 
 #[derive(Debug)]
@@ -95,6 +101,10 @@ impl<R: BufRead> Requests<R> {
                 let requests = goreplay::Requests::new(input, clients);
                 (Source::GoReplay(Box::new(requests)), goreplay::Requests::<R>::head())
             }
+            Form::Model(kind) => {
+                let requests = models::Requests::new(input, kind, options.asking.clone());
+                (Source::Model(Box::new(requests)), kind.head())
+            }
         };
         Ok(Self { source, head, begun: false, far: 0 })
     }
@@ -110,6 +120,7 @@ impl<R: BufRead> Requests<R> {
             Source::Trace(_) => "trace",
             Source::Log(_) => "log",
             Source::GoReplay(_) => "goreplay",
+            Source::Model(_) => "model",
         }
     }
 
@@ -123,6 +134,7 @@ impl<R: BufRead> Requests<R> {
                 Source::Trace(requests) => return requests.read(&mut self.head),
                 Source::Log(requests) => requests.read()?,
                 Source::GoReplay(requests) => requests.read()?,
+                Source::Model(requests) => requests.read()?,
             };
             let Some((at, request)) = next else { return Ok(None) };
             if !self.begun {
@@ -145,6 +157,7 @@ impl<R: BufRead> Requests<R> {
             Source::Trace(requests) => requests.report(),
             Source::Log(requests) => requests.report(),
             Source::GoReplay(requests) => requests.report(),
+            Source::Model(requests) => requests.report(),
         };
         if self.far > 0 {
             report.carried = report.carried.saturating_sub(self.far);
@@ -198,6 +211,8 @@ fn told(reader: &mut impl BufRead) -> Result<(Form, Vec<u8>), Error> {
             Form::Trace
         } else if goreplay::is_message_head(line) {
             Form::GoReplay
+        } else if let Some(kind) = Kind::told(line) {
+            Form::Model(kind)
         } else {
             Form::Log(None)
         };
@@ -222,8 +237,11 @@ pub(crate) fn to_trace(reader: impl BufRead, options: &Options, out: impl Write)
 /// Reads arbitrary bytes in every form. It must not panic, requests must be in order of start, and the trace that is
 /// made of them must be read as the same requests.
 pub fn check_bytes(input: &[u8]) {
-    for form in [None, Some(Form::Trace), Some(Form::Log(None)), Some(Form::GoReplay)] {
-        let options = Options { form, by: By::default(), idle: Duration::from_secs(60) };
+    let models = [Kind::Mooncake, Kind::Azure].map(Form::Model);
+    let forms = [Form::Trace, Form::Log(None), Form::GoReplay].into_iter().chain(models).map(Some);
+    for form in std::iter::once(None).chain(forms) {
+        let asking = Asking::default();
+        let options = Options { form, by: By::default(), idle: Duration::from_secs(60), asking };
         let Ok(requests) = Requests::open(input, &options) else { continue };
         let (requests, report) = read_while_fine(requests);
         assert!(requests.first().is_none_or(|first| first.at.is_zero()), "{requests:?}");

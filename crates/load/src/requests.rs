@@ -4,6 +4,7 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use httperf_plan::prompts::PromptRequest;
 use httperf_plan::template::Piece;
 use httperf_plan::{
     Body, BodyPart, Client, Header, ListedRequest, Plan, Replies, RequestTemplate, Template, UriSource,
@@ -46,13 +47,19 @@ enum Source<'p> {
     /// A template filled in for each call.
     Template(&'p Template),
     /// Complete requests.
-    Listed(Vec<Listed<'p>>),
+    Listed {
+        requests: Vec<Listed<'p>>,
+        /// True if each names its server; otherwise each may go to any.
+        names_servers: bool,
+    },
 }
 
 /// A request of a list.
 #[derive(Debug)]
 struct Listed<'p> {
-    request: &'p ListedRequest,
+    method: &'p [u8],
+    uri: &'p Template,
+    headers: &'p [Header],
     body: Option<Payload<'p>>,
     /// True if it has no placeholders.
     is_unchanging: bool,
@@ -128,7 +135,7 @@ impl<'p> Requests<'p> {
     /// Creates the requests of a plan.
     ///
     /// # Panics
-    /// If a file of a body was not read: its contents are not saved with a plan.
+    /// If a file of a body or of prompts was not read: its contents are not saved with a plan.
     #[must_use]
     pub fn new(plan: &'p Plan) -> Self {
         Self::of(&plan.uris, &plan.request, &plan.replies, plan.client)
@@ -145,9 +152,22 @@ impl<'p> Requests<'p> {
                         && are_unchanging(&request.headers)
                         && are_unchanging(&template.headers)
                         && is_shared(body.as_ref());
-                    Listed { request, body, is_unchanging }
+                    let ListedRequest { method, uri, headers, .. } = request;
+                    Listed { method, uri, headers, body, is_unchanging }
                 };
-                Source::Listed(requests.iter().map(listed).collect())
+                Source::Listed { requests: requests.iter().map(listed).collect(), names_servers: true }
+            }
+            UriSource::Prompts(prompts) => {
+                assert!(!prompts.requests.is_empty(), "prompts are read before they are sent");
+                let listed = |request: &'p PromptRequest| Listed {
+                    method: &template.method,
+                    uri: &request.uri,
+                    headers: &[],
+                    body: Some(Payload::Shared(Rc::new(Arc::clone(&request.body)))),
+                    is_unchanging: request.uri.as_literal().is_some() && are_unchanging(&template.headers),
+                };
+                let requests = prompts.requests.iter().map(listed).collect();
+                Source::Listed { requests, names_servers: false }
             }
             UriSource::Fixed(_) | UriSource::List { .. } | UriSource::WorkingSet(_) => Source::Uris {
                 uris: Uris::new(uris, client),
@@ -199,12 +219,12 @@ impl<'p> Requests<'p> {
                 fill.write(template, &mut self.uri);
                 material.uri = &self.uri;
             }
-            Source::Listed(requests) => {
-                let Listed { request, body: own_body, .. } =
+            Source::Listed { requests, .. } => {
+                let Listed { method, uri, headers, body: own_body, .. } =
                     &requests[(number % requests.len() as u64) as usize];
-                fill.write(&request.uri, &mut self.uri);
-                (material.method, material.uri) = (&request.method, &self.uri);
-                (own, body) = (&request.headers, own_body.as_ref());
+                fill.write(uri, &mut self.uri);
+                (material.method, material.uri) = (method, &self.uri);
+                (own, body) = (headers, own_body.as_ref());
             }
         }
         material.replaces = shared.write(own, &mut fill, &mut self.lines);
@@ -255,9 +275,11 @@ impl<'p> Requests<'p> {
                 (*is_unchanging && which < kept).then_some(target * kept + which)
             }
             Source::Template(_) => None,
-            Source::Listed(requests) => {
+            Source::Listed { requests, names_servers } => {
                 let index = (number % requests.len() as u64) as usize;
-                (index < KEPT_MAX && requests[index].is_unchanging).then_some(index)
+                let kept = requests.len().min(KEPT_MAX);
+                let first = if *names_servers { 0 } else { target * kept };
+                (index < kept && requests[index].is_unchanging).then_some(first + index)
             }
         }
     }
@@ -270,7 +292,10 @@ impl<'p> Requests<'p> {
                 targets * uris.variety().unwrap_or_default().min(KEPT_MAX)
             }
             Source::Uris { .. } | Source::Template(_) => 0,
-            Source::Listed(requests) => requests.len().min(KEPT_MAX),
+            Source::Listed { requests, names_servers } => {
+                let targets = if *names_servers { 1 } else { targets };
+                targets * requests.len().min(KEPT_MAX)
+            }
         }
     }
 
@@ -279,7 +304,7 @@ impl<'p> Requests<'p> {
     pub fn count(&self) -> Option<u64> {
         match &self.source {
             Source::Uris { uris, .. } => uris.count(),
-            Source::Template(_) | Source::Listed(_) => None,
+            Source::Template(_) | Source::Listed { .. } => None,
         }
     }
 }
@@ -397,6 +422,7 @@ impl Fill {
 
 #[cfg(test)]
 mod tests {
+    use httperf_plan::prompts::{Asking, Prompts};
     use httperf_plan::{BodyFile, HttpVersion, NonEmpty, Sha256};
 
     use super::*;
@@ -521,6 +547,35 @@ mod tests {
                 "0 GET /aAccept: a|Y: z|",
             ],
         );
+    }
+
+    #[test]
+    fn prompts_take_turns_and_are_kept_for_each_server() {
+        let request =
+            |uri: &str, body: &str| PromptRequest { uri: filled(uri), body: body.as_bytes().into() };
+        let asking = Asking {
+            uri: filled("/v1/completions"),
+            names_path: false,
+            model: None,
+            max_tokens: None,
+            whole_answers: false,
+        };
+        let requests = [request("/v1/completions", "{}"), request("/v1/chat/completions?{seq}", "[]")];
+        let prompts = Prompts { file: file(b""), asking, count: 2, requests: requests.into() };
+        let template =
+            RequestTemplate { method: b"POST".to_vec(), headers: headers(&["A: b"]), ..template() };
+        let uris = UriSource::Prompts(prompts);
+        check(
+            &uris,
+            &template,
+            &[
+                "6 POST /v1/completionsA: b| '{}'",
+                "- POST /v1/chat/completions?1A: b| '[]'",
+                "6 POST /v1/completionsA: b| '{}'",
+            ],
+        );
+        let requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
+        assert_eq!((requests.places(4), requests.count()), (8, None));
     }
 
     #[test]

@@ -28,7 +28,9 @@ impl Uris {
             UriSource::Fixed(uri) => Source::Fixed(uri.clone()),
             UriSource::List { uris, wrap } => Source::List { uris: uris.clone(), wrap: *wrap },
             UriSource::WorkingSet(set) => Source::Walk(Walk::new(set, client)),
-            UriSource::Template(_) | UriSource::Requests(_) => panic!("{source:?} is of more than URIs"),
+            UriSource::Template(_) | UriSource::Requests(_) | UriSource::Prompts(_) => {
+                panic!("{source:?} is of more than URIs")
+            }
         };
         Self { source }
     }

@@ -3,12 +3,13 @@
 //! A [`Plan`] is complete, checked and immutable. The type of each field refuses invalid values;
 //! [`PlanBuilder::build`] refuses those that are invalid only together with other fields. This crate opens no file and
 //! no socket, starts no thread and reads no clock: the program reads the files that options name and passes their bytes
-//! to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]); [`workload_file`] asks it
+//! to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`prompts`], [`header_escapes`]); [`workload_file`] asks it
 //! for the files that a workload names. Numbers in these files and on the command line are read by [`number`].
 
 pub mod header_escapes;
 pub mod number;
 pub mod objective;
+pub mod prompts;
 pub mod scenario;
 pub mod session_file;
 pub mod targets_file;

@@ -122,6 +122,13 @@ pub enum RecordedForm {
         #[schemars(with = "u64")]
         idle: Duration,
     },
+    /// A trace of a language model, which has numbers of tokens and no requests.
+    Model {
+        /// The request target.
+        uri: String,
+        /// The model that requests name; `None` leaves the choice to the server.
+        model: Option<String>,
+    },
 }
 
 /// Requests that are not made, for one reason.

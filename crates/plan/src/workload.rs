@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::prompts::Prompts;
 use crate::scenario::Scenarios;
 use crate::{ListedRequest, NonEmpty, Replay, Template};
 
@@ -239,6 +240,8 @@ pub enum UriSource {
     Template(Template),
     /// Whole requests, used in order and again from the first after the last (`--targets`).
     Requests(NonEmpty<ListedRequest>),
+    /// Prompts for a language model, used in order and again from the first after the last (`--prompts`).
+    Prompts(Prompts),
 }
 
 /// A working set (`--wset=N,X`): names such as `PREFIX/0/0/0.html` over a set of files, moving to the next file with a

@@ -10,7 +10,7 @@ pub(crate) struct Field<'a> {
 }
 
 /// Options that set fields of a plan, by prefix of the path. The first match counts.
-pub const PLAN_OPTIONS: [(&str, &str); 60] = [
+pub const PLAN_OPTIONS: [(&str, &str); 63] = [
     ("arrivals.deterministic", "--rate"),
     ("arrivals", "--period"),
     ("workload.connections.count", "--num-conns"),
@@ -23,6 +23,9 @@ pub const PLAN_OPTIONS: [(&str, &str); 60] = [
     ("workload.calls.connections", "--concurrency"),
     ("workload.calls.pipeline", "--pipeline"),
     ("workload.sessions", "--wsess"),
+    ("uris.prompts.asking.model", "--model"),
+    ("uris.prompts.asking.max_tokens", "--max-tokens"),
+    ("uris.prompts", "--prompts"),
     ("uris", "--uri"),
     ("request.version", "--http-version"),
     ("request.method", "--method"),

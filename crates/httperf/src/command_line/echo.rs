@@ -30,7 +30,7 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     line.number("max-connections", args.max_connections.into());
     line.number("max-piped-calls", args.max_piped_calls.into());
     arrivals(&mut line, &args.arrivals);
-    let sizes_buffers = !args.sources.system_buffers;
+    let sizes_buffers = !args.has_system_buffers();
     if sizes_buffers {
         line.text(&format!("--send-buffer={}", args.send_buffer));
     }

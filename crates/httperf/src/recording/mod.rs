@@ -12,6 +12,7 @@ use std::path::Path;
 use httperf_import::clients::By;
 use httperf_import::gzip::{self, Plain};
 use httperf_import::log::Format;
+use httperf_import::models::Asking;
 use httperf_import::recording::{Form, Options, Requests};
 use httperf_import::{Error, Flaw};
 use httperf_plan::RecordedForm;
@@ -41,15 +42,21 @@ fn requests<R: Read>(bytes: R, options: &Options) -> Result<Requests<Input<R>>, 
 fn options(form: &RecordedForm) -> Result<Options, Error> {
     let usual = || (By::default(), httperf_import::clients::IDLE);
     let by = |text: &str| text.parse::<By>().map_err(|sentence| Error::Input(Flaw::whole(sentence)));
+    let mut asking = Asking::default();
     let (form, (by, idle)) = match form {
-        RecordedForm::Trace => (Form::Trace, usual()),
+        RecordedForm::Trace => (Some(Form::Trace), usual()),
         RecordedForm::Log { format, client_by, idle } => {
             let format = format.as_deref().map(Format::parse).transpose()?;
-            (Form::Log(format), (by(client_by)?, *idle))
+            (Some(Form::Log(format)), (by(client_by)?, *idle))
         }
-        RecordedForm::GoReplay { client_by, idle } => (Form::GoReplay, (by(client_by)?, *idle)),
+        RecordedForm::GoReplay { client_by, idle } => (Some(Form::GoReplay), (by(client_by)?, *idle)),
+        // Its first line tells again whose it is.
+        RecordedForm::Model { uri, model } => {
+            asking = Asking { uri: uri.clone(), model: model.clone() };
+            (None, usual())
+        }
     };
-    Ok(Options { form: Some(form), by, idle })
+    Ok(Options { form, by, idle, asking })
 }
 
 /// A recording's error, as an error of reading.

@@ -13,13 +13,16 @@ use httperf_import::Error;
 use httperf_import::recording::Requests;
 use httperf_load::replay;
 use httperf_load::replay::RecordedRequest;
-use httperf_plan::{Client, Plan, Recorded, Replay, Shard, Workload};
+use httperf_plan::{Client, Plan, Recorded, RecordedForm, Replay, Shard, Workload};
 use sha2::{Digest, Sha256};
 
 use super::{Input, Making, as_io, open};
 
 /// The number of requests that a thread is ahead.
 const AHEAD: usize = 4096;
+
+/// The same for requests of a language model, whose bodies are large: up to some MB each.
+const MODEL_AHEAD: usize = 64;
 
 /// A recording that is replayed.
 #[derive(Debug)]
@@ -59,7 +62,8 @@ impl Recording for Playback {
             failure: Arc::clone(&self.failure),
         };
         let requests = replay::Requests::new(reader, &self.replay, self.client, shard);
-        let (sender, receiver) = sync_channel(AHEAD);
+        let is_model = matches!(form, RecordedForm::Model { .. });
+        let (sender, receiver) = sync_channel(if is_model { MODEL_AHEAD } else { AHEAD });
         thread::Builder::new().name(format!("reader {}", shard.index)).spawn(move || {
             for request in requests {
                 // Whoever ends early takes no more.

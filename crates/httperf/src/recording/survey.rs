@@ -41,6 +41,9 @@ pub(crate) fn survey(
     let seen = Rc::new(RefCell::new(Seen { hasher: Hasher::new(), size: 0 }));
     let file = Watched { file: File::open(path)?, seen: Rc::clone(&seen) };
     let mut recording = requests(file, options)?;
+    let is_model = recording.form() == "model";
+    // A model is asked by POST alone.
+    let making = &Making { all_methods: making.all_methods || is_model, ..making.clone() };
     let mut counts = Counts::default();
     while let Some(request) = recording.read()? {
         counts.add(request, making, shown);
@@ -50,6 +53,9 @@ pub(crate) fn survey(
     let told = match (form, recording.form()) {
         (Some(form), _) => form.clone(),
         (None, "trace") => RecordedForm::Trace,
+        (None, "model") => {
+            RecordedForm::Model { uri: options.asking.uri.clone(), model: options.asking.model.clone() }
+        }
         (None, "goreplay") => RecordedForm::GoReplay { client_by: usual_by(), idle: options.idle },
         (None, _) => RecordedForm::Log { format: None, client_by: usual_by(), idle: options.idle },
     };

@@ -29,6 +29,7 @@ mod objectives;
 mod old_scripts;
 mod plot;
 mod printed;
+mod prompts;
 mod real_servers;
 mod replays;
 mod results;

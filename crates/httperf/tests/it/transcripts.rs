@@ -115,6 +115,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
     ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
+    ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
+    ("llm.md", "httperf: --prompts: ", Check::NotCompared("tests/it/prompts.rs compares such messages")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
     ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::clients::{By, Clients};
 use crate::error::Error;
+use crate::models::Asking;
 use crate::order::Order;
 use crate::recording::{self, Form};
 use crate::report::Report;
@@ -29,7 +30,9 @@ pub struct Options {
 /// If the log cannot be read, none of its lines is of the format, or the trace cannot be written.
 pub fn to_trace(reader: impl BufRead, options: &Options, out: impl Write) -> Result<Report, Error> {
     let form = Some(Form::Log(options.format.clone()));
-    recording::to_trace(reader, &recording::Options { form, by: options.by, idle: options.idle }, out)
+    let asking = Asking::default();
+    let options = recording::Options { form, by: options.by, idle: options.idle, asking };
+    recording::to_trace(reader, &options, out)
 }
 
 /// The requests of a log in order of start.

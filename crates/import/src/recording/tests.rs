@@ -27,7 +27,7 @@ const TRACE: &str = r#"{"httperf-trace":1,"from":"combined","resolution_ns":1000
 "#;
 
 fn options(form: Option<Form>) -> Options {
-    Options { form, by: By::default(), idle: IDLE }
+    Options { form, by: By::default(), idle: IDLE, asking: Asking::default() }
 }
 
 fn all<R: BufRead>(mut requests: Requests<R>) -> Result<(Vec<Request>, Head, Report), Error> {

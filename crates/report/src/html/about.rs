@@ -46,6 +46,9 @@ pub(crate) fn title(plan: &Plan) -> String {
 pub(crate) fn url(plan: &Plan) -> String {
     let path = match &plan.uris {
         UriSource::Fixed(uri) => String::from_utf8_lossy(uri),
+        UriSource::Prompts(prompts) => {
+            String::from_utf8_lossy(prompts.asking.uri.as_literal().unwrap_or_default())
+        }
         // Each call has a path of its own.
         _ => "".into(),
     };
@@ -300,6 +303,7 @@ fn uris(source: &UriSource) -> String {
         }
         UriSource::Template(template) => text(&template.typed()),
         UriSource::Requests(requests) => format!("{} requests of a list", count(requests.len() as u64)),
+        UriSource::Prompts(prompts) => format!("{} prompts of a file", count(prompts.count)),
     }
 }
 

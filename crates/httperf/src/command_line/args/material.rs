@@ -2,6 +2,7 @@
 //! requests, checks.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 
 use httperf_plan::{Header, Replies, Template};
 
@@ -23,8 +24,36 @@ pub struct MaterialArgs {
     pub authorization: Option<Authorization>,
     /// `--targets`.
     pub targets: Option<OsString>,
+    /// About requests to language models.
+    pub prompts: PromptArgs,
     /// `--compressed` and all `--expect-…`.
     pub replies: Replies,
+}
+
+/// Arguments about requests to language models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptArgs {
+    /// `--prompts`.
+    pub file: Option<OsString>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<NonZeroU64>,
+    /// `--whole-answers`.
+    pub whole_answers: bool,
+}
+
+impl PromptArgs {
+    /// The option that says something about prompts and was given, if one was.
+    #[must_use]
+    pub fn choice(&self) -> Option<&'static str> {
+        let options = [
+            ("--model", self.model.is_some()),
+            ("--max-tokens", self.max_tokens.is_some()),
+            ("--whole-answers", self.whole_answers),
+        ];
+        options.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
+    }
 }
 
 /// A field of a form.
@@ -97,7 +126,30 @@ impl MaterialArgs {
         if self.targets.is_some() {
             self.check_targets(args)?;
         }
+        if self.prompts.file.is_some() {
+            self.check_prompts(args)?;
+        }
         Ok(())
+    }
+
+    /// Options that contradict a file of prompts.
+    fn check_prompts(&self, args: &Args) -> Result<(), ParseStop> {
+        let session = args.session.as_ref().map(|session| &session.kind);
+        let others = [
+            (self.body_option().unwrap_or_default(), self.body_option().is_some()),
+            ("--method", args.method.is_some()),
+            ("--targets", self.targets.is_some()),
+            ("--wlog", args.uri_choice == UriChoice::Log),
+            ("--wset", args.uri_choice == UriChoice::Set),
+            ("--wsesslog", matches!(session, Some(SessionKind::File(_)))),
+            ("--wsesspage", matches!(session, Some(SessionKind::Pages(_)))),
+        ];
+        match others.into_iter().find(|&(_, is_given)| is_given) {
+            Some((other, _)) => Err(ParseStop::rejected(format!(
+                "--prompts: expected no {other} beside it, as the file says what is sent"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Options that contradict a list of whole requests.

@@ -17,6 +17,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::objective::Objective;
+use httperf_plan::prompts::CHAT_COMPLETIONS;
 use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
 use crate::command_line::grammar::{Given, ParseStop};
@@ -25,7 +26,7 @@ use crate::terminal::colour::ColourChoice;
 pub use fleet::{FleetArgs, RankChoice};
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
-pub use material::{Authorization, FormField, FormValue, MaterialArgs};
+pub use material::{Authorization, FormField, FormValue, MaterialArgs, PromptArgs};
 pub use metrics::{InfluxTarget, MetricsArgs};
 pub use quic::QuicArgs;
 pub use results::{ResultArgs, STDOUT};
@@ -313,9 +314,18 @@ impl Args {
         self.port.or_else(|| self.url()?.port).unwrap_or(usual)
     }
 
-    /// The URI to ask for.
+    /// The URI to ask for. Without a path, prompts go where most servers of models take them.
     #[must_use]
     pub fn uri(&self) -> &[u8] {
+        match self.typed_uri() {
+            b"/" if self.material.prompts.file.is_some() => CHAT_COMPLETIONS.as_bytes(),
+            typed => typed,
+        }
+    }
+
+    /// The URI that was typed: a slash if none was.
+    #[must_use]
+    pub fn typed_uri(&self) -> &[u8] {
         let url_uri = || self.url().map_or(&b"/"[..], |url| &url.uri);
         self.uri.as_deref().unwrap_or_else(url_uri)
     }
@@ -343,6 +353,14 @@ impl Args {
                 self.recv_buffer = usual;
             }
         }
+    }
+
+    /// Returns whether the sizes of buffers are left to the system: if asked for, and for prompts unless an option gives
+    /// them. Prompts may be long, and the usual buffers, the classic tool's, would hold them up.
+    #[must_use]
+    pub fn has_system_buffers(&self) -> bool {
+        let sends_prompts = self.material.prompts.file.is_some();
+        self.sources.system_buffers || sends_prompts && self.sources.buffers_sized_by.is_none()
     }
 
     /// The version of HTTP to speak.

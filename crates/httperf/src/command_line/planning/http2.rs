@@ -208,6 +208,10 @@ fn check_each(
         UriSource::WorkingSet(set) if set.prefix.is_empty() => Ok(()),
         UriSource::WorkingSet(set) => check("--uri", Part::Uri(&set.prefix)),
         UriSource::Template(template) => check("--uri", Part::Uri(&template.typed())),
+        UriSource::Prompts(prompts) => prompts
+            .requests
+            .iter()
+            .try_for_each(|request| check("--prompts", Part::Uri(&request.uri.typed()))),
         UriSource::Requests(_) => Ok(()),
     }
 }

@@ -14,6 +14,9 @@ use crate::command_line::printf;
 /// Connections that share calls unless `--concurrency` says otherwise.
 const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
 
+/// The same for calls to a language model: answers take many seconds, and a call is not to wait for another's.
+const MODEL_POOL: NonZeroU32 = NonZeroU32::new(256).expect("it is not 0");
+
 /// Errors in the load.
 #[derive(Debug, Error)]
 pub enum LoadError {
@@ -77,8 +80,10 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
     let is_endless = load.duration > 0.0;
     let pipeline = args.outstanding().map_or(NonZeroU32::MIN, |(_, count)| count);
     if load.call_arrivals.is_some() {
+        let asks_model = args.material.replies.streams.model.is_some();
+        let pool = if asks_model && args.outstanding().is_none() { MODEL_POOL } else { POOL };
         let enough =
-            || u32::try_from(servers).ok().and_then(NonZeroU32::new).map_or(POOL, |count| count.max(POOL));
+            || u32::try_from(servers).ok().and_then(NonZeroU32::new).map_or(pool, |count| count.max(pool));
         let connections = load.concurrency.unwrap_or_else(enough);
         if (connections.get() as usize) < servers {
             return Err(LoadError::Servers { servers, connections });
@@ -286,6 +291,13 @@ mod tests {
         let plan = workload_of(&["--request-period=e.5", "--duration=1"]);
         let Workload::Calls(calls) = &plan.workload else { panic!("calls were asked for") };
         assert_eq!((calls.count, calls.connections.get()), (UNLIMITED, 10));
+        for (options, connections) in [(&[][..], 256), (&["--concurrency=3"], 3), (&["--pipeline=4"], 10)] {
+            let model = ["--llm=openai", "--body=x", "--request-rate=4", "--duration=1"];
+            let Workload::Calls(calls) = &workload_of(&[&model, options].concat()).workload else {
+                panic!("calls were asked for")
+            };
+            assert_eq!(calls.connections.get(), connections, "{options:?}");
+        }
     }
 
     #[test]

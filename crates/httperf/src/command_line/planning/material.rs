@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use httperf_plan::prompts::{Asking, Endpoint, PROMPTS_SIZE_MAX, Problems, Prompts};
 use httperf_plan::scenario::{Feed, StepBodyPart};
 use httperf_plan::targets_file::{self, ListedBody, ListedTarget};
 use httperf_plan::template::BadRange;
@@ -70,6 +71,28 @@ pub enum MaterialError {
         /// The reason.
         error: io::Error,
     },
+    /// A path to which prompts are not sent.
+    #[error(
+        "--prompts: expected a URL whose path ends in /chat/completions or /completions, got `{0}`\nhint: a URL without \
+         a path means /v1/chat/completions"
+    )]
+    PromptPath(String),
+    /// A file of prompts with mistakes.
+    #[error("{}", prompt_problems(.path, .problems))]
+    Prompts {
+        /// The file.
+        path: PathBuf,
+        /// The mistakes in it.
+        problems: Problems,
+    },
+    /// A file that is too large to be one of prompts.
+    #[error("--prompts: {path}: expected at most {PROMPTS_SIZE_MAX} bytes, got {size}", path = .path.display())]
+    PromptSize {
+        /// The file.
+        path: PathBuf,
+        /// Its size in bytes.
+        size: u64,
+    },
     /// URLs with TLS and URLs without.
     #[error("--targets: {path}:{line}: expected a URL that begins with {expected}://, as {because}", path = .path.display())]
     Scheme {
@@ -89,6 +112,23 @@ pub enum MaterialError {
     Servers(usize),
 }
 
+/// A line for each mistake, each with the name of the file.
+fn prompt_problems(path: &Path, problems: &Problems) -> String {
+    let start = format!("--prompts: {}", path.display());
+    let mut lines: Vec<String> = problems
+        .named
+        .iter()
+        .map(|problem| match problem.line {
+            Some(line) => format!("{start}:{line}: {}", problem.reason),
+            None => format!("{start}: {}", problem.reason),
+        })
+        .collect();
+    if problems.more > 0 {
+        lines.push(format!("{start}: {} more of the kind", problems.more));
+    }
+    lines.join("\n")
+}
+
 /// The parts common to all requests of a plan that the classic tool does not have.
 pub(super) struct Shared {
     pub(super) headers: Vec<Header>,
@@ -101,6 +141,9 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
     let mut headers = given.headers.clone();
     if let Some(authorization) = &given.authorization {
         headers.push(literal("Authorization", &authorization.value));
+    }
+    if given.prompts.file.is_some() && !headers.iter().any(|header| header.is("Content-Type")) {
+        headers.push(literal("Content-Type", b"application/json"));
     }
     let body = match (&given.body, &given.body_file) {
         (Some(text), _) => Some(Body::text(text.clone())),
@@ -141,6 +184,41 @@ pub(super) fn uri(args: &Args) -> Result<UriSource, MaterialError> {
         Some(uri) => UriSource::Fixed(uri.to_vec()),
         None => UriSource::Template(template),
     })
+}
+
+/// The prompts of `--prompts`, which names this file.
+pub(super) fn prompts(
+    args: &Args,
+    path: &OsStr,
+    warn: &mut dyn FnMut(String),
+) -> Result<UriSource, MaterialError> {
+    let given = &args.material.prompts;
+    let uri = Template::parse(args.uri()).map_err(MaterialError::Uri)?;
+    if Endpoint::of(&uri.typed()).is_none() {
+        return Err(MaterialError::PromptPath(String::from_utf8_lossy(args.uri()).into_owned()));
+    }
+    let asking = Asking {
+        uri,
+        names_path: args.typed_uri() != b"/",
+        model: given.model.clone(),
+        max_tokens: given.max_tokens,
+        whole_answers: given.whole_answers,
+    };
+    let path = Path::new(path);
+    // Before it is read: nothing of a larger one is used.
+    let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    if size > PROMPTS_SIZE_MAX {
+        return Err(MaterialError::PromptSize { path: path.to_owned(), size });
+    }
+    let (prompts, left_out) = Prompts::new(named_by("--prompts", path.as_os_str())?, asking)
+        .map_err(|problems| MaterialError::Prompts { path: path.to_owned(), problems })?;
+    if left_out > 0 {
+        let (shown, all) = (path.display(), prompts.count + left_out);
+        warn(format!(
+            "warning: --prompts: {shown}: in {left_out} of {all} conversations nobody asks anything; they are left out"
+        ));
+    }
+    Ok(UriSource::Prompts(prompts))
 }
 
 /// A form, as a page sends it.
@@ -397,12 +475,18 @@ pub(super) fn check_servers(
 /// If one cannot be read, or has changed.
 pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
     let mut plan = plan.into_fields();
+    let mut again = ReadAgain::default();
+    if let UriSource::Prompts(prompts) = &mut plan.uris {
+        let file = again.file(&prompts.file.path, prompts.file.sha256)?;
+        // The same bytes were read before.
+        (*prompts, _) = Prompts::new(file, prompts.asking.clone()).map_err(anyhow::Error::new)?;
+        again.0.clear();
+    }
     let listed = match &mut plan.uris {
         UriSource::Requests(requests) => &mut requests[..],
         _ => &mut [],
     };
     let bodies = listed.iter_mut().filter_map(|request| request.body.as_mut()).chain(&mut plan.request.body);
-    let mut again = ReadAgain::default();
     bodies.flat_map(Body::files_mut).try_for_each(|file| again.body(file))?;
     if let Workload::Scenarios(scenarios) = &mut plan.workload {
         let parts = scenarios.requests.iter_mut().filter_map(|request| request.body.as_mut()).flatten();
@@ -684,6 +768,81 @@ mod tests {
                 "--targets: {path}:2: cannot read {}: No such file or directory (os error 2)",
                 missing.display()
             ),
+        );
+    }
+
+    /// A path and a body on each line.
+    fn asked(plan: &Plan) -> Vec<String> {
+        let UriSource::Prompts(prompts) = &plan.uris else { panic!("prompts were named") };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let requests = prompts.requests.iter();
+        requests.map(|request| format!("{} {}", text(&request.uri.typed()), text(&request.body))).collect()
+    }
+
+    const ASKED: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}"#;
+
+    #[test]
+    fn prompts_go_to_the_path_of_the_url_or_to_the_usual_one() {
+        let (_folder, argument) = with_file("--prompts=", "p.txt", b"Hello\n");
+        let options = [&argument[..], "--model=m", "--max-tokens=5"];
+        for (url, path) in [
+            ("http://127.0.0.1:1", "/v1/chat/completions"),
+            ("http://127.0.0.1:1/", "/v1/chat/completions"),
+            ("http://127.0.0.1:1/x/chat/completions?y", "/x/chat/completions?y"),
+        ] {
+            let plan = planned(&[options[0], options[1], options[2], url]).unwrap();
+            assert_eq!(asked(&plan), [format!("{path} {ASKED}")], "{url}");
+            assert_eq!(plan.request.method, b"POST");
+            assert_eq!(header_lines(&plan), ["Content-Type: application/json"]);
+            assert!(plan.replies.streams.model.is_some());
+            assert_eq!(plan.sockets.send_buffer, None, "prompts may be long");
+        }
+        let sized = planned(&[&argument, "--send-buffer=9"]).unwrap();
+        assert_eq!((sized.sockets.send_buffer, sized.sockets.recv_buffer), (Some(9), Some(16384)));
+        let typed = planned(&[&argument, "--header=content-type: x", "--uri=/completions"]).unwrap();
+        assert_eq!(header_lines(&typed), ["content-type: x"]);
+        check_error(
+            &[&argument, "http://127.0.0.1:1/v1"],
+            "--prompts: expected a URL whose path ends in /chat/completions or /completions, got `/v1`\nhint: a URL \
+             without a path means /v1/chat/completions",
+        );
+    }
+
+    #[test]
+    fn each_mistake_of_a_file_of_prompts_has_a_line() {
+        let (_folder, argument) = with_file("--prompts=", "p.jsonl", b"{\"prompt\": 1}\nHello");
+        let path = argument.strip_prefix("--prompts=").unwrap();
+        check_error(
+            &[&argument],
+            &format!(
+                "--prompts: {path}:1: expected a text that is not empty as `prompt`, got `1`\n\
+                 --prompts: {path}:2: expected an object of JSON, got `Hello`"
+            ),
+        );
+        fs::write(path, "{}\n".repeat(30)).unwrap();
+        let error = planned(&[&argument]).map(|_| "a plan").unwrap_err().text();
+        assert_eq!(error.lines().count(), 21);
+        assert!(error.ends_with(&format!("--prompts: {path}: 10 more of the kind")), "{error}");
+        File::create(path).unwrap().set_len(PROMPTS_SIZE_MAX + 1).unwrap();
+        check_error(
+            &[&argument],
+            &format!("--prompts: {path}: expected at most 1073741824 bytes, got 1073741825"),
+        );
+    }
+
+    #[test]
+    fn a_saved_plan_asks_the_same_prompts_again() {
+        let (_folder, argument) = with_file("--prompts=", "p.txt", b"Hello\n");
+        let plan = planned(&[&argument, "--model=m", "--max-tokens=5"]).unwrap();
+        let saved = || -> Plan { serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap() };
+        assert!(asked(&saved()).is_empty());
+        let again = read_files_again(saved()).unwrap();
+        assert_eq!(asked(&again), asked(&plan));
+        let path = argument.strip_prefix("--prompts=").unwrap();
+        fs::write(path, "Hullo\n").unwrap();
+        assert_eq!(
+            read_files_again(saved()).unwrap_err().to_string(),
+            format!("expected {path} to be what it was, got a file of another SHA-256")
         );
     }
 

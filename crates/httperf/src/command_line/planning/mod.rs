@@ -9,6 +9,7 @@ pub mod replay;
 mod saved;
 mod scenario;
 mod sources;
+mod streams;
 mod tls;
 
 use std::borrow::Cow;
@@ -41,6 +42,7 @@ pub(crate) use self::objectives::can_watch;
 pub(crate) use self::saved::make_runnable;
 pub use self::sources::SourceError;
 pub(crate) use self::sources::{resolve_all, source_addresses};
+pub use self::streams::StreamError;
 pub use self::tls::TlsError;
 
 /// Connections of a session unless `--max-connections` says otherwise.
@@ -110,6 +112,7 @@ fn plan_of(
         Source::Options | Source::Recording(_) => None,
     };
     args.unused_url_warning().into_iter().for_each(&mut *warn);
+    streams::check(args, matches!(source, Source::Options))?;
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
@@ -125,7 +128,8 @@ fn plan_of(
     let proxy = route.proxy();
     let extra_headers = extra_headers(args, warn)?;
     let Shared { headers, body } = material::shared(args, &extra_headers)?;
-    let usual_method = || if body.is_some() { b"POST".to_vec() } else { b"GET".to_vec() };
+    let has_body = body.is_some() || args.material.prompts.file.is_some();
+    let usual_method = || if has_body { b"POST".to_vec() } else { b"GET".to_vec() };
     let request = RequestTemplate {
         version,
         method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(usual_method),
@@ -145,7 +149,7 @@ fn plan_of(
         Source::File(file) => scenario::arrivals(args, file),
         Source::Recording(replay) => replay::arrivals(args, replay),
     };
-    let uris = listed.map_or_else(|| uris(args), Ok)?;
+    let uris = listed.map_or_else(|| uris(args, warn), Ok)?;
     let tls = tls::plan(args, warn)?;
     let sockets = sockets(args, sources)?;
     material::check_servers(&targets, &uris, &workload)?;
@@ -205,6 +209,9 @@ pub enum Error {
     /// Requests that cannot be made as was asked for.
     #[error(transparent)]
     Material(#[from] MaterialError),
+    /// Answers of a model that cannot be read as was asked for.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
     /// Objectives that cannot be judged.
     #[error(transparent)]
     Objective(#[from] ObjectiveError),
@@ -289,6 +296,7 @@ impl Error {
             | Self::Load(_)
             | Self::Source(_)
             | Self::Material(_)
+            | Self::Stream(_)
             | Self::Objective(_)
             | Self::Http2(_)
             | Self::Plan(_)
@@ -441,7 +449,10 @@ fn script(args: &Args, session: &SessionArgs, warn: &mut dyn FnMut(String)) -> R
     }
 }
 
-fn uris(args: &Args) -> Result<UriSource, Error> {
+fn uris(args: &Args, warn: &mut dyn FnMut(String)) -> Result<UriSource, Error> {
+    if let Some(file) = &args.material.prompts.file {
+        return Ok(material::prompts(args, file, warn)?);
+    }
     let brings_its_own = matches!(&args.session, Some(SessionArgs { kind: SessionKind::File(_), .. }));
     match (args.uri_choice, &args.wlog, args.wset) {
         (UriChoice::Log, Some(log), _) if !brings_its_own => {

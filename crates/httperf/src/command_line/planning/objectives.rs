@@ -114,7 +114,7 @@ mod tests {
             (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
             (&[], "ttft.p99<1s", "answers of a language model, which --llm reads"),
             (
-                &["--llm=openai"],
+                &["--llm=openai", "--body=x"],
                 "goodput>90%",
                 "the bounds of a good answer (--llm with --goodput, such as 'ttft<500ms,tpot<50ms')",
             ),
@@ -144,7 +144,12 @@ mod tests {
             &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],
             &["--expect-status=200", "--slo=unexpected<=0"],
             &["--slo=first.p99<1s,gap.max<1s"],
-            &["--llm=openai", "--goodput=ttft<1s", "--slo=ttft.p99<1s,itl.p99<1s,tpot.p50<1s,goodput>99%"],
+            &[
+                "--llm=openai",
+                "--body=x",
+                "--goodput=ttft<1s",
+                "--slo=ttft.p99<1s,itl.p99<1s,tpot.p50<1s,goodput>99%",
+            ],
             &["--slo=service.p99<1ms,response.max<1s,transfer.mean<1s,5xx<1%,replies>=1"],
         ] {
             assert!(planned(argv).0.is_ok(), "{argv:?}");

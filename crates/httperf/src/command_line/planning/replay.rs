@@ -12,6 +12,9 @@ const CONNECTIONS: NonZeroU32 = NonZeroU32::new(6).expect("it is not 0");
 /// Connections of all requests that belong to no client.
 const INDEPENDENT: NonZeroU32 = NonZeroU32::new(100).expect("it is not 0");
 
+/// Connections of all requests of a language model's trace: answers take long, and none is to wait for another.
+pub const MODEL_CONNECTIONS: NonZeroU32 = NonZeroU32::new(1000).expect("it is not 0");
+
 /// Calls outstanding at once on a connection that speaks HTTP/2.
 pub const STREAMS: NonZeroU32 = NonZeroU32::new(100).expect("it is not 0");
 

@@ -60,7 +60,7 @@ pub(super) fn sockets(args: &Args, sources: SourceAddresses) -> Result<Sockets, 
     if given.fast_open && args.session.is_none() && args.num_calls == Some(0) && !args.uses_tls() {
         return Err(SourceError::NothingToSend);
     }
-    let buffer = |size: u32| (!given.system_buffers).then_some(size as usize);
+    let buffer = |size: u32| (!args.has_system_buffers()).then_some(size as usize);
     Ok(Sockets {
         send_buffer: buffer(args.send_buffer),
         recv_buffer: buffer(args.recv_buffer),

@@ -77,7 +77,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .common()
     .details(&[
         "Each call is due at a time of its own and takes any of the --concurrency connections (default: \
-         10) that has room; if none has, it waits, and its wait is part of its latency. Connections are \
+         10, with --llm 256) that has room; if none has, it waits, and its wait is part of its latency. Connections are \
          opened before the run starts. Needs --duration, --runtime or --num-calls, which is the number of \
          all calls here.",
         "The same as --request-period=d1/X; the last of both counts.",

@@ -130,7 +130,7 @@ fn header(option: &str, line: &[u8]) -> Result<Header, ParseStop> {
     })
 }
 
-fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
+pub(super) fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
     if value.bytes().is_empty() {
         return Err(ParseStop::expected(option, "the name of a file", value));
     }

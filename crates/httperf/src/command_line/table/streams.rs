@@ -1,7 +1,10 @@
 //! Streams, and the answers of language models.
 
+use std::num::NonZeroU64;
+
 use httperf_plan::{MalformedGoodput, ModelApi, StreamedReplies};
 
+use super::material::file;
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop};
 
@@ -43,6 +46,49 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             }
             _ => Err(ParseStop::expected("--llm", "openai", value)),
         }),
+    Opt::with_value("prompts", "FILE", "asks a language model the prompts of a file, one after the other")
+        .common()
+        .details(&[
+            "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take \
+             it, whichever the path of the URL ends in; without a path it is /v1/chat/completions. The content tells \
+             the form of the file: an object of JSON on each line, with `prompt` or `messages`, or with the `body` of \
+             OpenAI's batches; conversations of ShareGPT, of which the first question is asked; or text with a prompt \
+             on each line. `max_tokens` or `output_tokens` bounds the answer, and further keys, such as `temperature`, \
+             are passed on as they are.",
+            "Bodies are made before the run, without placeholders, and ask for streams with `usage`. After the last \
+             prompt the first follows again. Implies --llm openai, and --system-buffers unless --send-buffer or \
+             --recv-buffer is given.",
+        ])
+        .apply(|args, value| {
+            args.material.prompts.file = Some(file("--prompts", value)?);
+            args.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
+            Ok(())
+        }),
+    Opt::with_value("model", "NAME", "names the model for prompts that name none")
+        .details(&[
+            "With --prompts, and with a trace of `httperf replay`. Without it, such a request has no `model`, and the \
+             server chooses.",
+        ])
+        .apply(|args, value| {
+            let name = std::str::from_utf8(value.bytes()).ok().filter(|name| !name.is_empty());
+            let name = name.ok_or_else(|| ParseStop::expected("--model", "the name of a model", value))?;
+            args.material.prompts.model = Some(name.to_owned());
+            Ok(())
+        }),
+    Opt::with_value("max-tokens", "N", "bounds answers to prompts that set no bound, in tokens")
+        .details(&["With --prompts. Without it, the server bounds them."])
+        .apply(|args, value| {
+            let bound = value.unsigned().and_then(NonZeroU64::new);
+            let bound = bound.ok_or_else(|| ParseStop::expected("--max-tokens", "a number above 0", value))?;
+            args.material.prompts.max_tokens = Some(bound);
+            Ok(())
+        }),
+    Opt::flag("whole-answers", "asks for answers as a whole instead of streams")
+        .details(&["With --prompts. The first token of such an answer is there when all of it is."])
+        .apply(|args, _| {
+            args.material.prompts.whole_answers = true;
+            Ok(())
+        }),
     Opt::with_value("goodput", "BOUNDS", "counts answers within bounds, such as 'ttft<500ms,tpot<50ms'")
         .details(&[
             "With --llm. A good answer meets all bounds: of ttft and e2e, which count from the instant at which \
@@ -79,7 +125,30 @@ mod tests {
     }
 
     #[test]
+    fn prompts_imply_a_model_and_say_what_is_sent() {
+        let mut args = Args::default();
+        let line = ["--prompts=p", "--model=m", "--max-tokens=9", "--whole-answers", "http://h/"];
+        args.parse(&words(&line)).unwrap();
+        assert_eq!(args.material.replies.streams.model, Some(ModelApi::OpenAi));
+        assert_eq!((args.uri(), args.typed_uri()), (&b"/v1/chat/completions"[..], &b"/"[..]));
+        let prompts = args.material.prompts;
+        assert_eq!((prompts.model.as_deref(), prompts.max_tokens), (Some("m"), NonZeroU64::new(9)));
+        assert!(prompts.whole_answers);
+        for other in
+            ["--body=x", "--method=PUT", "--targets=f", "--wlog=y,f", "--wset=1,0", "--wsesspage=1,1,0"]
+        {
+            let name = other.split('=').next().unwrap();
+            let expected = format!("--prompts: expected no {name} beside it, as the file says what is sent");
+            let stop = Args::default().parse(&words(&["--prompts=p", other])).unwrap_err();
+            assert_eq!(stop, ParseStop::rejected(expected), "{other}");
+        }
+    }
+
+    #[test]
     fn anything_else_is_refused() {
+        check_error("--model=", "--model: expected the name of a model, got ``");
+        check_error("--max-tokens=0", "--max-tokens: expected a number above 0, got `0`");
+        check_error("--prompts=", "--prompts: expected the name of a file, got ``");
         check_error("--stream=ws", "--stream: expected auto, sse or off, got `ws`");
         check_error("--llm=gpt", "--llm: expected openai, got `gpt`");
         check_error(

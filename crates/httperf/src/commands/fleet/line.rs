@@ -210,6 +210,7 @@ fn named_files(args: &Args) -> Vec<PathBuf> {
         args.add_header_file.as_ref(),
         args.material.body_file.as_ref(),
         args.material.targets.as_ref(),
+        args.material.prompts.file.as_ref(),
         args.tls.certificate.as_ref(),
         args.tls.key.as_ref(),
         args.tls.ca_file.as_ref(),

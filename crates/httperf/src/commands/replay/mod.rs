@@ -14,16 +14,17 @@ use std::time::Duration;
 use anyhow::Context;
 use httperf_import::clients::IDLE;
 use httperf_import::log::Format;
+use httperf_import::models::Asking;
 use httperf_import::recording::{Form, Options};
-use httperf_plan::{BodyFile, BodyFor, Clients, Recorded, RecordedForm, Replay, Sha256};
+use httperf_plan::{BodyFile, BodyFor, Clients, ModelApi, Recorded, RecordedForm, Replay, Sha256};
 use httperf_report::replayed;
 use sha2::{Digest, Sha256 as Hasher};
 
-use self::options::ReplayArgs;
+use self::options::{ReplayArgs, own_paths};
 use crate::command_line::args::{Args, ReportForm};
 use crate::command_line::grammar::ParseStop;
 use crate::command_line::planning;
-use crate::command_line::planning::replay::{STREAMS, usual_connections};
+use crate::command_line::planning::replay::{MODEL_CONNECTIONS, STREAMS, usual_connections};
 use crate::recording::{Making, Surveyed, survey};
 use crate::runner;
 use crate::terminal::messages::Program;
@@ -59,6 +60,7 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
         return Err(ExitCode::FAILURE);
     }
     let first = surveyed.first.clone();
+    let is_model = is_model(&surveyed.recorded);
     let replay = replay(args, surveyed, bodies);
     if args.shows_only {
         let shown = shown(&replay, &first);
@@ -68,6 +70,10 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
     if run.report == ReportForm::Auto {
         // No script knows this command from the classic tool.
         run.report = ReportForm::Full;
+    }
+    if is_model {
+        run.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
+        run.sources.system_buffers |= run.sources.buffers_sized_by.is_none();
     }
     let plan = planning::plan_of_replay(program, &run, replay, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
@@ -100,7 +106,12 @@ fn read(args: &ReplayArgs, bodies: &[BodyFor]) -> Result<Surveyed, httperf_impor
         client_by: client_by.clone(),
         idle,
     });
-    let options = Options { form: format.map(|format| Form::Log(Some(format))), by, idle };
+    let path =
+        args.run.url().map(|url| String::from_utf8_lossy(&url.uri).into_owned()).filter(|uri| uri != "/");
+    let model = args.run.material.prompts.model.clone();
+    let asking = Asking { uri: path.clone().unwrap_or_else(|| Asking::default().uri), model };
+    let names_model = asking.model.is_some();
+    let options = Options { form: format.map(|format| Form::Log(Some(format))), by, idle, asking };
     let making = Making {
         all_methods: args.allows_unsafe,
         keeps_cookies: keeps_cookies(args),
@@ -117,9 +128,27 @@ fn read(args: &ReplayArgs, bodies: &[BodyFor]) -> Result<Surveyed, httperf_impor
             let sentence = "expected a log for --client-by and --format, got a trace, which has its clients";
             return Err(httperf_import::Flaw::whole(sentence).into());
         }
-        RecordedForm::Trace => {}
+        RecordedForm::Model { .. } if has_choices => {
+            let sentence =
+                "expected a log for --client-by, got a trace of a language model, which has no clients";
+            return Err(httperf_import::Flaw::whole(sentence).into());
+        }
+        RecordedForm::Trace | RecordedForm::Model { .. } => {}
     }
-    Ok(surveyed)
+    match path {
+        _ if is_model(&surveyed.recorded) => Ok(surveyed),
+        Some(path) => Err(httperf_import::Flaw::whole(own_paths(&path)).into()),
+        None if names_model => {
+            let sentence = "expected a trace of a language model for --model, got another recording";
+            Err(httperf_import::Flaw::whole(sentence).into())
+        }
+        None => Ok(surveyed),
+    }
+}
+
+/// Returns whether a recording is a trace of a language model.
+fn is_model(recorded: &Recorded) -> bool {
+    matches!(recorded.form, RecordedForm::Model { .. })
 }
 
 fn keeps_cookies(args: &ReplayArgs) -> bool {
@@ -128,8 +157,11 @@ fn keeps_cookies(args: &ReplayArgs) -> bool {
 
 /// The replay that was asked for.
 fn replay(args: &ReplayArgs, surveyed: Surveyed, bodies: Vec<BodyFor>) -> Replay {
-    let connections = args.connections.unwrap_or_else(|| usual_connections(&args.run, args.is_independent));
-    let clients = match args.is_independent {
+    let is_model = is_model(&surveyed.recorded);
+    let usual =
+        || if is_model { MODEL_CONNECTIONS } else { usual_connections(&args.run, args.is_independent) };
+    let connections = args.connections.unwrap_or_else(usual);
+    let clients = match args.is_independent || is_model {
         true => Clients::Independent { connections },
         false => {
             Clients::Recorded { connections, cookies: keeps_cookies(args), idle: args.idle.unwrap_or(IDLE) }
@@ -142,7 +174,7 @@ fn replay(args: &ReplayArgs, surveyed: Surveyed, bodies: Vec<BodyFor>) -> Replay
         copies: args.copies.unwrap_or(NonZeroU32::MIN),
         clients,
         streams: STREAMS,
-        all_methods: args.allows_unsafe,
+        all_methods: args.allows_unsafe || is_model,
         bodies,
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use httperf_import::clients::By;
+use httperf_plan::prompts::Endpoint;
 
 use crate::command_line::args::{Args, STDOUT};
 use crate::command_line::grammar::parse::given;
@@ -196,6 +197,9 @@ const UNFIT: &[&str] = &[
     "body-file",
     "form",
     "targets",
+    "prompts",
+    "max-tokens",
+    "whole-answers",
     "pipeline",
     "call-pause",
     "rate",
@@ -258,11 +262,10 @@ impl ReplayArgs {
     /// Requests of a log go to the server that is meant, never to one that nobody named.
     fn check_server(&self) -> Result<(), ParseStop> {
         let run = &self.run;
-        if let Some(url) = run.url().filter(|url| url.uri != b"/") {
-            let path = String::from_utf8_lossy(&url.uri);
-            let message =
-                format!("expected a URL without a path, as the recording has the paths, got `{path}`");
-            return Err(ParseStop::rejected(message));
+        // A trace of a language model has no paths.
+        let is_own = |uri: &[u8]| uri != b"/" && Endpoint::of(uri).is_none();
+        if let Some(url) = run.url().filter(|url| is_own(&url.uri)) {
+            return Err(ParseStop::rejected(own_paths(&String::from_utf8_lossy(&url.uri))));
         }
         let has_server = run.url().is_some() || run.server.is_some() || run.servers.is_some();
         if let (Some(word), true) = (run.stray_words.first(), has_server || self.shows_only) {
@@ -293,6 +296,11 @@ impl ReplayArgs {
         }
         Ok(())
     }
+}
+
+/// The reason for which a URL with this path is refused.
+pub(super) fn own_paths(path: &str) -> String {
+    format!("expected a URL without a path, as the recording has the paths, got `{path}`")
 }
 
 /// An example of a whole command.
