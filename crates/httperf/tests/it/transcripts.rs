@@ -116,6 +116,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
     ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
     ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
+    ("llm.md", "echo ", Check::NotCompared("a command of the shell")),
     ("llm.md", "httperf: --prompts: ", Check::NotCompared("tests/it/prompts.rs compares such messages")),
     ("metrics.md", "scrape_configs:", Check::NotCompared("a file of another program")),
     ("metrics.md", "histogram_quantile(", Check::NotCompared("queries of another program")),
