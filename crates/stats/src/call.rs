@@ -50,7 +50,7 @@ pub struct Sample<'a> {
     /// Reply that was recorded, if the call replays a recorded one.
     pub recorded: Option<RecordedReply>,
     /// Stream that the reply was, if it was one.
-    pub stream: Option<StreamCall>,
+    pub stream: Option<&'a StreamCall>,
     /// True if the status is the one that the step expects, or the recorded one below 500.
     pub expected: bool,
 }

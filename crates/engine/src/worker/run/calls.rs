@@ -280,7 +280,8 @@ impl Run<'_> {
             self.recorder.reply_given_up(now);
         }
         let ended = end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
-        let sample = Sample { stream: ended.stream, ..call.sample(now) };
+        let sample =
+            Sample { stream: ended.as_ref().and_then(|ended| ended.call.as_ref()), ..call.sample(now) };
         let detail = || call.transport.as_deref().cloned().unwrap_or_default();
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
     }
@@ -541,7 +542,7 @@ impl Run<'_> {
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
         let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
-        let mismatch = mismatch.or(ended.mismatch);
+        let mismatch = mismatch.or(ended.as_ref().and_then(|ended| ended.mismatch));
         let call = &*call;
         let sample = Sample {
             status: Some(status),
@@ -554,7 +555,7 @@ impl Run<'_> {
             expected: call.expects(status),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
-            stream: ended.stream,
+            stream: ended.as_ref().and_then(|ended| ended.call.as_ref()),
             ..call.sample(received_at.max(at))
         };
         self.recorder.reply_settled();
@@ -569,10 +570,10 @@ impl Run<'_> {
     }
 }
 
-/// The stream of a call that has ended, if it had one, and the check that it failed.
-#[derive(Default)]
-struct Ended {
-    stream: Option<StreamCall>,
+/// The stream of a call that has ended, and the check that it failed.
+struct EndedStream {
+    /// `None` for a model's reply that was not streamed.
+    call: Option<StreamCall>,
     mismatch: Option<Mismatch>,
 }
 
@@ -583,15 +584,31 @@ fn end_stream(
     call: &mut Call,
     fate: StreamFate,
     now: Instant,
-) -> Ended {
-    let Some(stream) = call.stream.take() else { return Ended::default() };
-    let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
-    recorder.stream_ended(call.intended, &end);
-    let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
-    // A status of an error says all there is to say.
-    let is_success = matches!(call.phase, Phase::Answering { status: 200..=299, .. });
-    let is_unexpected = is_success && !is_answer && fate == StreamFate::Completed;
-    Ended { stream: end.is_streamed.then(|| end.call()), mismatch: is_unexpected.then_some(Mismatch::Answer) }
+) -> Option<EndedStream> {
+    // Most replies are none, and do not pay for those that are.
+    #[cold]
+    fn end(
+        recorder: &mut Recorder,
+        plan: &Plan,
+        (due, phase): (Instant, Phase),
+        stream: Box<Stream>,
+        fate: StreamFate,
+        now: Instant,
+    ) -> EndedStream {
+        let end = stream.end(fate, due, now, &plan.replies.streams.goodput);
+        recorder.stream_ended(due, &end);
+        let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
+        // A status of an error says all there is to say.
+        let is_success = matches!(phase, Phase::Answering { status: 200..=299, .. });
+        let is_unexpected = is_success && !is_answer && fate == StreamFate::Completed;
+        EndedStream {
+            call: end.is_streamed.then(|| end.call()),
+            mismatch: is_unexpected.then_some(Mismatch::Answer),
+        }
+    }
+
+    let stream = call.stream.take()?;
+    Some(end(recorder, plan, (call.intended, call.phase), stream, fate, now))
 }
 
 /// The reply that was recorded for a request.

@@ -180,7 +180,7 @@ impl CallSender {
             kernel: sample.kernel.unwrap_or_default(),
             step: sample.step,
             recorded: sample.recorded,
-            stream: sample.stream.map(|call| LoggedStream {
+            stream: sample.stream.map(|&call| LoggedStream {
                 first_event: call.first_event.map(|first| first - start),
                 first_token: call.first_token.map(|first| first - start),
                 call,
@@ -396,7 +396,7 @@ mod tests {
             let plan = connections(1, 1, 1).with(|plan| plan.replies.streams = streams);
             let log = CallLog::create(file.path().as_os_str(), &plan).unwrap();
             let mut sender = log.sender();
-            sender.add(&Sample { stream: Some(call), ..sample(0, Some(200)) }, Instant::default());
+            sender.add(&Sample { stream: Some(&call), ..sample(0, Some(200)) }, Instant::default());
             sender.add(&sample(1, Some(200)), Instant::default());
             drop(sender);
             log.finish().unwrap();
