@@ -8,6 +8,7 @@ use crate::answer::http_errors;
 use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::result::Document;
+use crate::streams::{ModelFigures, StreamFigures};
 
 /// A figure with its name and notes.
 pub(super) struct Tile {
@@ -21,16 +22,55 @@ pub(super) struct Tile {
 /// All key figures.
 pub(super) fn of(document: &Document) -> Vec<Tile> {
     let Document { plan, figures, summary, .. } = document;
-    vec![
+    let mut tiles = vec![
         rate(document),
         replies(figures),
         latency(plan, figures, "Latency p50", "p50", figures.all_calls.p50),
         latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
+    ];
+    tiles.extend(figures.streams.as_ref().map(streams).unwrap_or_default());
+    tiles.extend([
         latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
         errors(document),
         lag(plan, &figures.lag_ms),
         processor(figures, summary),
-    ]
+    ]);
+    tiles
+}
+
+/// Waits in streams: a row of four.
+fn streams(figures: &StreamFigures) -> Vec<Tile> {
+    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
+        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
+        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
+    };
+    let (first, gap) = (&figures.first_event_ms, &figures.gap_ms);
+    let share = figures.coalesced_share.map_or_else(|| "n/a".to_owned(), percent);
+    match &figures.model {
+        Some(ModelFigures { ttft_ms, tpot_ms, output_tokens, output_token_rate, .. }) => vec![
+            wait("TTFT p50", ttft_ms.p50, ttft_ms, "due to first token"),
+            wait("TTFT p99", ttft_ms.p99, ttft_ms, "due to first token"),
+            wait("TPOT p50", tpot_ms.p50, tpot_ms, "first to last token, per token after the first"),
+            tile(
+                "Output tokens",
+                per_second(*output_token_rate),
+                vec![format!("{} tokens", count(*output_tokens))],
+            ),
+        ],
+        None => vec![
+            wait("First event p50", first.p50, first, "due to first event"),
+            wait("First event p99", first.p99, first, "due to first event"),
+            wait("Gap p99", gap.p99, gap, "between events that came apart"),
+            tile(
+                "Events",
+                per_second(figures.event_rate),
+                vec![
+                    format!("{} events", count(figures.events)),
+                    format!("{share} came together with the one before"),
+                ],
+            ),
+        ],
+    }
 }
 
 fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {
