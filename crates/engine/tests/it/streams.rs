@@ -113,10 +113,11 @@ fn a_server_that_stands_still_shows_in_the_first_events() {
     );
     let near = |share: f64, expected: f64| {
         let found = first.quantile(share).unwrap().as_secs_f64();
-        assert!((found - expected).abs() <= 0.0101, "{share}: {found} rather than {expected}");
+        assert!((found - expected).abs() <= 1e-3, "{share}: {found} rather than {expected}");
     };
-    near(0.95, 0.5);
-    near(0.99, 0.9);
+    // The 50th and the 90th of the hundred that waited.
+    near(0.95, 0.51);
+    near(0.99, 0.91);
 }
 
 #[test]

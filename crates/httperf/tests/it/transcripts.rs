@@ -132,6 +132,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("scenarios.md", "user,country", Check::NotCompared("a file")),
     ("scenarios.md", "sku", Check::NotCompared("a file")),
     ("scenarios.md", "base = ", Check::NotCompared("a file")),
+    ("serve.md", "id: 0", Check::NotCompared("origin/tests/it/streams.rs has such events")),
     ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
     ("streams.md", "events ", Check::NotCompared("tests/it/streams.rs looks for this line")),
     ("streams.md", "Streams ", Check::NotCompared("report/tests/it/streams.rs has this section")),
