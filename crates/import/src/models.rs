@@ -53,7 +53,7 @@ const WORDS: [&str; 128] = [
     "between", "under", "never", "home", "year", "place",
 ];
 
-/// What the requests of a trace have that it does not say.
+/// The parts of a trace's requests that the trace does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
     /// The request target: that of chat completions, unless its path ends in another `/completions`.

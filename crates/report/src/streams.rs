@@ -287,7 +287,7 @@ pub(crate) fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
     ]
 }
 
-/// What became of streams, in a line.
+/// The fates of streams, in a line.
 pub(crate) fn fates(streams: &StreamSummary) -> String {
     let mut parts = vec![format!("{} complete", count(streams.completed))];
     for (number, what) in [

@@ -98,7 +98,7 @@ pub struct ModelSummary {
 /// The number of error messages, and of reasons why a model stopped, that are told apart.
 const NAMES_MAX: usize = 32;
 
-/// What the next bytes of a stream brought.
+/// News of a stream: what its next bytes brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamNews {
     /// Events.
@@ -132,7 +132,7 @@ impl StreamNews {
 /// End of a stream, or of a model's reply that was not streamed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamEnd {
-    /// What became of it.
+    /// Its fate.
     pub fate: StreamFate,
     /// True if it was read as an event stream.
     pub is_streamed: bool,
@@ -171,7 +171,7 @@ pub struct StreamCall {
     pub per_token: Option<Duration>,
 }
 
-/// What became of a stream.
+/// The fate of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamFate {
     /// Its reply was complete.

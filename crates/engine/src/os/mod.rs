@@ -193,7 +193,7 @@ impl OsNetwork {
     }
 }
 
-/// What a socket of datagrams is watched for. Linux reports one as writable after each datagram that leaves it, even if there
+/// The events for which a socket of datagrams is watched. Linux reports one as writable after each datagram that leaves it, even if there
 /// was room all the time: each would wake the worker once more.
 fn datagram_interest(writable: bool) -> epoll::EventFlags {
     let always = epoll::EventFlags::IN | epoll::EventFlags::ET;

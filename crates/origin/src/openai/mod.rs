@@ -24,11 +24,11 @@ use crate::content::Content;
 use crate::stamps;
 use crate::stream::script::{Format, Script, Wishes};
 
-/// What a request asks of the API.
+/// A request to the API.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) endpoint: Endpoint,
-    /// What its path says of the stream.
+    /// The wishes of its path for the stream.
     pub(crate) wishes: Wishes,
     /// The seed of its random draws, which also tells its completion apart.
     pub(crate) seed: u64,

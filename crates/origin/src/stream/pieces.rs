@@ -33,7 +33,7 @@ pub(crate) struct Pieces {
     wait: Option<(Sleep, Preparing)>,
 }
 
-/// What comes next.
+/// The next piece.
 ///
 /// ```text
 /// Opening ─► Events ─┬─► Closing ─┬─► Over

@@ -1,4 +1,4 @@
-//! What a stream consists of, and when.
+//! The pieces of a stream and their schedule.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub(super) enum End {
     Cut,
 }
 
-/// What a request says of its stream. For the rest there are [`Streams`].
+/// The wishes of a request for its stream. For the rest there are [`Streams`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Wishes {
     pub(crate) first: Option<Delay>,

@@ -29,7 +29,7 @@ impl Streamed {
     }
 }
 
-/// What a header block says of the content that follows it.
+/// The content of a reply, as its header block describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Its type is [`sse::MEDIA_TYPE`].

@@ -13,7 +13,7 @@ pub const DONE: &[u8] = b"[DONE]";
 /// The number of characters kept of an error's message.
 const MESSAGE_SIZE: usize = 200;
 
-/// What one event of a stream, or a whole reply, says.
+/// The meaning of one event of a stream, or of a whole reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
     /// Text for the user, of any choice: an answer, reasoning or a call of a tool. A delta with a role alone has none.

@@ -55,7 +55,7 @@ struct Arrivals {
     longest_gap: Option<Duration>,
 }
 
-/// What an event's arrival ended.
+/// The wait that an event's arrival ended.
 enum Arrival {
     /// The wait for the first one.
     First,

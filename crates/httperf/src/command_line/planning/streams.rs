@@ -1,4 +1,4 @@
-//! What has to come together for the answers of a language model to be read.
+//! Checks that the answers of a language model can be read, and that something is asked.
 
 use httperf_plan::StreamedReplies;
 use thiserror::Error;
