@@ -99,7 +99,7 @@ fn streams_that_break_off_are_cut_and_their_calls_fail() {
     }
 }
 
-/// A request for an answer of so many tokens.
+/// The options of a request for an answer with this many tokens.
 fn prompt(tokens: u32) -> String {
     format!(
         "--uri /v1/chat/completions --method POST --header Content-Type:application/json --body \

@@ -12,9 +12,9 @@ use crate::stamps::Departure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     kind: Kind,
-    /// What chunks begin with, up to their choices.
+    /// The beginning of chunks, up to their choices.
     prefix: String,
-    /// What ends a chunk without a usage.
+    /// The end of a chunk without a usage.
     suffix: &'static str,
     id: String,
     created: u64,

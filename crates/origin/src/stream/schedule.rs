@@ -32,7 +32,7 @@ impl Schedule {
         self.due += self.gap.draw(&mut self.random, self.longest);
     }
 
-    /// Returns the instant of the last of so many writes, one or more.
+    /// Returns the instant of the last write, of one or more.
     pub(super) fn last(mut self, writes: u32) -> Duration {
         for _ in 1..writes {
             self.advance();
