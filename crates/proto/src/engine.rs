@@ -234,6 +234,25 @@ impl Engine {
         }
     }
 
+    /// Sends further bytes on the WebSocket that a call has opened. They are dropped if there is none.
+    pub fn send(&mut self, call: CallId, bytes: &[u8]) {
+        match self {
+            Self::Http1(engine) => engine.send(bytes),
+            Self::Http2(engine) => engine.send(call, bytes),
+            Self::Http3(_) => {}
+        }
+    }
+
+    /// Completes the call that has opened a WebSocket, now that both sides have closed it:
+    /// [`poll_event`](Self::poll_event) reports that once it has no more input.
+    pub fn finish(&mut self, call: CallId) {
+        match self {
+            Self::Http1(engine) => engine.finish(),
+            Self::Http2(engine) => engine.finish(call),
+            Self::Http3(_) => {}
+        }
+    }
+
     /// Appends bytes that are due to go out; returns whether it added any.
     pub fn poll_transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
         match self {
@@ -424,8 +443,9 @@ impl Engine {
     /// Returns the last bytes for the peer before we close the connection.
     pub fn goodbye(&mut self) -> &[u8] {
         match self {
-            Self::Http1(_) | Self::Http3(_) => &[],
+            Self::Http1(engine) => engine.goodbye(),
             Self::Http2(engine) => engine.goodbye(),
+            Self::Http3(_) => &[],
         }
     }
 

@@ -132,9 +132,35 @@ enum State {
     },
     /// In its body.
     Body { body: Body, size: ReplySize, reuse: Reuse, hands_out: bool },
+    /// What follows is that of a WebSocket, either way.
+    Tunnel(Box<Tunnel>),
     /// Nothing more is expected of the peer; whatever arrives is ignored.
     Closed,
 }
+
+/// A WebSocket that was opened.
+#[derive(Debug)]
+struct Tunnel {
+    size: ReplySize,
+    /// Bytes for the server that the transport has not taken, perhaps preceded by some that it has.
+    bytes: Vec<u8>,
+    /// The offset of the first of `bytes` in the stream of request bytes.
+    base: u64,
+    stage: TunnelStage,
+}
+
+/// The life of a WebSocket, as HTTP/1 sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TunnelStage {
+    Open,
+    /// Both sides have closed it.
+    Closed,
+    /// That was reported.
+    Reported,
+}
+
+/// The size of a buffer that is kept for what a WebSocket sends next. Thousands may be open and idle.
+const TUNNEL_BUFFER: usize = 512;
 
 const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
 
@@ -143,6 +169,27 @@ struct PendingEvents {
     started: Option<u16>,
     head: Option<HeaderBlock>,
     stream: Option<Content>,
+}
+
+impl Tunnel {
+    /// Returns the bytes from an offset on.
+    fn bytes_from(&self, offset: u64) -> &[u8] {
+        &self.bytes[(offset - self.base) as usize..]
+    }
+
+    /// Forgets the bytes before an offset, if those behind it are not more.
+    fn forget(&mut self, offset: u64) {
+        let count = (offset - self.base) as usize;
+        if count == self.bytes.len() {
+            self.bytes.clear();
+            self.bytes.shrink_to(TUNNEL_BUFFER);
+        } else if count > self.bytes.len() / 2 {
+            self.bytes.drain(..count);
+        } else {
+            return;
+        }
+        self.base = offset;
+    }
 }
 
 impl Engine {
@@ -170,7 +217,7 @@ impl Engine {
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.state {
-            State::Closed => 0,
+            State::Closed | State::Tunnel(_) => 0,
             State::Head { .. } | State::Body { .. } => {
                 self.options.pipeline.saturating_sub(self.pending.len())
             }
@@ -238,6 +285,11 @@ impl Engine {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return false;
         }
+        if let State::Tunnel(tunnel) = &self.state {
+            out.extend_from_slice(tunnel.bytes_from(self.transmitted));
+            self.transmitted = self.submitted;
+            return true;
+        }
         let size = out.len();
         let first = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         let mut room = TRANSMIT_SIZE;
@@ -270,6 +322,9 @@ impl Engine {
     }
 
     fn transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
+        if let State::Tunnel(tunnel) = &self.state {
+            return tunnel.bytes_from(std::mem::replace(&mut self.transmitted, self.submitted));
+        }
         let mut index = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         while let Some(pending) = self.pending.get(index) {
             let offset = self.transmitted - pending.start;
@@ -310,6 +365,33 @@ impl Engine {
     pub fn handle_written(&mut self, count: usize) {
         self.written += count as u64;
         debug_assert!(self.written <= self.transmitted, "only what was handed out can be written");
+        if let State::Tunnel(tunnel) = &mut self.state {
+            tunnel.forget(self.written);
+        }
+    }
+
+    /// Sends further bytes to the server of a WebSocket that was opened. They are dropped if there is none.
+    pub fn send(&mut self, bytes: &[u8]) {
+        if let State::Tunnel(tunnel) = &mut self.state {
+            tunnel.bytes.extend_from_slice(bytes);
+            self.submitted += bytes.len() as u64;
+        }
+    }
+
+    /// Completes the reply that a WebSocket is, now that both sides have closed it: [`Engine::poll_event`] reports that.
+    pub fn finish(&mut self) {
+        if let State::Tunnel(tunnel) = &mut self.state {
+            tunnel.stage = tunnel.stage.max(TunnelStage::Closed);
+        }
+    }
+
+    /// Returns the last bytes for the server before we close the connection: what is left of a WebSocket's.
+    #[must_use]
+    pub fn goodbye(&self) -> &[u8] {
+        match &self.state {
+            State::Tunnel(tunnel) => tunnel.bytes_from(self.transmitted),
+            State::Head { .. } | State::Body { .. } | State::Closed => &[],
+        }
     }
 
     /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
@@ -368,6 +450,20 @@ impl Engine {
                     *input = &[];
                     return Ok(None);
                 }
+                State::Tunnel(tunnel) => match tunnel.stage {
+                    TunnelStage::Open if input.is_empty() => return Ok(None),
+                    TunnelStage::Open => {
+                        let data = std::mem::take(input);
+                        tunnel.size.content += data.len() as u64;
+                        let call = self.pending.front().expect("a WebSocket belongs to a call").call;
+                        return Ok(Some(Event::ReplyBody { call, data: Cow::Borrowed(data) }));
+                    }
+                    TunnelStage::Closed => return Ok(Some(self.finish_reply())),
+                    TunnelStage::Reported => {
+                        *input = &[];
+                        return Ok(None);
+                    }
+                },
                 State::Head { .. } => {
                     if input.is_empty() {
                         return Ok(None);
@@ -403,7 +499,7 @@ impl Engine {
     pub fn skippable(&self) -> u64 {
         match &self.state {
             State::Body { body, hands_out: false, .. } => body.content_ahead(),
-            State::Head { .. } | State::Body { .. } | State::Closed => 0,
+            State::Head { .. } | State::Body { .. } | State::Tunnel(_) | State::Closed => 0,
         }
     }
 
@@ -437,7 +533,9 @@ impl Engine {
                 self.state = State::Closed;
                 Ok(None)
             }
-            State::Head { .. } | State::Body { .. } => Err(ProtocolError::Truncated),
+            State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Closed => Ok(Some(self.finish_reply())),
+            State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Reported => Ok(None),
+            State::Head { .. } | State::Body { .. } | State::Tunnel(_) => Err(ProtocolError::Truncated),
         }
     }
 
@@ -544,10 +642,23 @@ impl Engine {
         } else {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
-            let body = head.body(front.request.forbids_reply_content())?;
-            if self.options.header_blocks {
+            let is_opened =
+                front.request.opens_websocket() && head.status == head::SWITCHING_PROTOCOLS;
+            if self.options.header_blocks || is_opened {
                 self.pending_events.head = Some(HeaderBlock::marked(block, head.marks));
             }
+            if is_opened {
+                if front.end > self.written || self.pending.len() > 1 {
+                    // It speaks before it has heard the request, or the calls behind it can have no reply.
+                    return Err(ProtocolError::Unsolicited);
+                }
+                self.pending_events.stream = Some(head.content);
+                let tunnel = Tunnel { size, bytes: Vec::new(), base: self.submitted, stage: TunnelStage::Open };
+                self.state = State::Tunnel(Box::new(tunnel));
+                self.partial = Vec::new();
+                return Ok(None);
+            }
+            let body = head.body(front.request.forbids_reply_content())?;
             let is_streamed = self.options.streamed.includes(head.content);
             self.pending_events.stream = is_streamed.then_some(head.content);
             let hands_out = self.options.bodies || is_streamed;
@@ -583,16 +694,25 @@ impl Engine {
     }
 
     fn finish_reply(&mut self) -> Event<'static> {
-        let State::Body { size, reuse, .. } = self.state else { unreachable!("a reply ends in its body") };
+        let (size, reuse) = match &mut self.state {
+            State::Body { size, reuse, .. } => (*size, *reuse),
+            State::Tunnel(tunnel) => {
+                tunnel.stage = TunnelStage::Reported;
+                (tunnel.size, Reuse::Close)
+            }
+            State::Head { .. } | State::Closed => unreachable!("a reply ends in its body"),
+        };
         let done = self.pending.pop_front().expect("a reply belongs to a call");
         // After a reply that precedes the end of its request, the rest of the request is in the way.
         let reuse = if done.end > self.written { Reuse::Close } else { reuse };
         self.started = self.started.saturating_sub(1);
         self.finished = self.finished.saturating_sub(1);
-        self.state = match reuse {
-            Reuse::Keep => NEXT_REPLY,
-            Reuse::Close => State::Closed,
-        };
+        if !matches!(self.state, State::Tunnel(_)) {
+            self.state = match reuse {
+                Reuse::Keep => NEXT_REPLY,
+                Reuse::Close => State::Closed,
+            };
+        }
         Event::ReplyDone { call: done.call, size, reuse }
     }
 }

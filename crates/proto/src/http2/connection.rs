@@ -194,8 +194,7 @@ impl Connection {
             self.end_announced = self.pending_events.iter().any(tells_end);
             self.announce_end();
         }
-        let found = self.streams.iter().find(|(_, stream)| stream.call == call).map(|(id, _)| id);
-        if let Some(id) = found {
+        if let Some(id) = self.streams.find(call) {
             self.close(now, id);
             self.reset(id, ErrorCode::CANCEL, "no reply in time");
             self.announce_end();

@@ -106,6 +106,17 @@ impl Engine {
         self.connection.cancel(now, call);
     }
 
+    /// Sends further bytes on the WebSocket that a call has opened. They are dropped if there is none.
+    pub fn send(&mut self, call: CallId, bytes: &[u8]) {
+        self.connection.send(call, bytes);
+    }
+
+    /// Ends our side of a call's WebSocket, which both sides have closed. [`Engine::poll_event`] reports the end of the
+    /// reply once the peer has ended its side.
+    pub fn finish(&mut self, call: CallId) {
+        self.connection.finish_sending(call);
+    }
+
     /// Hands out the bytes that are due; empty if there are none. Bounded: call again once the transport took
     /// them.
     pub fn poll_transmit(&mut self, now: Duration) -> &[u8] {
@@ -286,6 +297,9 @@ impl Engine {
     /// [`ProtocolError::Truncated`] when a call has no complete reply, whether or not it was sent.
     pub fn handle_eof(&mut self) -> Result<(), ProtocolError> {
         self.connection.phase = Phase::Closed;
+        if let Some(error) = self.connection.failure.take() {
+            return Err(error);
+        }
         if self.pending_count() > 0 { Err(ProtocolError::Truncated) } else { Ok(()) }
     }
 }

@@ -119,6 +119,8 @@ pub struct PeerSettings {
     pub max_frame: u32,
     /// The largest header list that it takes; `None` for any.
     pub header_list: Option<u32>,
+    /// It takes WebSockets (RFC 8441).
+    pub connect_protocol: bool,
 }
 
 impl Default for PeerSettings {
@@ -129,6 +131,7 @@ impl Default for PeerSettings {
             window: flow::INITIAL_WINDOW_SIZE,
             max_frame: frame::MAX_FRAME_SIZE_MIN,
             header_list: None,
+            connect_protocol: false,
         }
     }
 }

@@ -236,7 +236,12 @@ impl Connection {
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         let server_timing = self.header_decoder.block_server_timing();
-        let is_streamed = self.options.streamed.includes(head.content);
+        let is_opened = stream.request.opens_websocket() && (200..300).contains(&head.status);
+        if let Some(uplink) = &mut stream.uplink {
+            uplink.is_open = is_opened;
+        }
+        let is_streamed = self.options.streamed.includes(head.content) || is_opened;
+        let expected = expected.filter(|_| !is_opened);
         let hands_out = self.options.bodies || is_streamed;
         stream.reply = Reply::Body { size, expected, server_timing, hands_out };
         let (call, content) = (stream.call, head.content);
@@ -321,10 +326,16 @@ impl Connection {
             let reason = "content that does not match its content-length";
             return Err(Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason));
         }
-        let Some(stream) = self.close(now, id) else { return Ok(()) };
+        let Some(mut stream) = self.close(now, id) else { return Ok(()) };
         self.resets_in_a_row = 0;
         self.idle_frames = 0;
-        if stream.upload != Upload::Done {
+        if stream.uplink.as_ref().is_some_and(|uplink| uplink.is_open && !uplink.is_over) {
+            self.reset(id, ErrorCode::CANCEL, "a WebSocket that ended without a close");
+            self.pending_events.push_back(Event::CallFailed { call: stream.call });
+            self.announce_end();
+            return Ok(());
+        }
+        if stream.upload != Upload::Done && !self.send_rest(id, &mut stream) {
             // Nobody needs the rest of the request.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
@@ -449,12 +460,16 @@ impl Connection {
                 Parameter::InitialWindowSize(size) => self.change_windows(size)?,
                 Parameter::MaxFrameSize(size) => self.peer.max_frame = size,
                 Parameter::MaxHeaderListSize(size) => self.peer.header_list = Some(size),
+                Parameter::EnableConnectProtocol(is_enabled) => self.peer.connect_protocol = is_enabled,
                 Parameter::EnablePush(_) | Parameter::Unknown(..) => {}
             }
         }
         Settings::write_ack(self.outgoing.buffer());
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
+        }
+        if !self.peer.connect_protocol && self.waiting.iter().any(|(_, request, _)| request.opens_websocket()) {
+            return Err(TAKES_NO_WEBSOCKETS);
         }
         // Calls beyond the peer's limit now wait for the peer.
         let room = self.streams_max().saturating_sub(self.streams.open_count());
@@ -554,13 +569,19 @@ impl Connection {
     }
 
     /// Fails the connection: tells the peer why, and the owner after the pending events.
-    fn fail(&mut self, violation: Violation) {
+    pub(super) fn fail(&mut self, violation: Violation) {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
         self.phase = Phase::Closed;
         self.failure = Some(ProtocolError::Http2(ConnectionError { code, reason }));
     }
 }
+
+/// The reason why a connection is of no use to a call that opens a WebSocket.
+pub(super) const TAKES_NO_WEBSOCKETS: Violation = Violation::of_connection(
+    ErrorCode::NO_ERROR,
+    "a server that takes no WebSockets over HTTP/2 (RFC 8441)",
+);
 
 const WINDOW_OVERFLOW: Violation =
     Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

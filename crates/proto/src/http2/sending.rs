@@ -6,6 +6,7 @@ use super::connection::{Connection, Encoded, Phase};
 use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{CONNECTION, Data, Headers, Settings, WindowUpdate};
 use super::hpack::Indexing;
+use super::receiving::TAKES_NO_WEBSOCKETS;
 use super::streams::{Queue, Reply, Stream, Upload};
 use crate::header_compression::is_sensitive;
 use crate::request::Request;
@@ -16,14 +17,20 @@ use crate::{Awaited, CallId, Stall};
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/// The size of a buffer that is kept for what a WebSocket sends next.
+const UPLINK_BUFFER: usize = 512;
+
 /// The number of bytes prepared at once, at most; the last frame may go beyond it. It also bounds the content
 /// of one DATA frame.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
 impl Connection {
-    /// Returns whether a waiting call can have a stream.
+    /// Returns whether a waiting call can have a stream. One that opens a WebSocket waits until the peer has said whether
+    /// it takes any (RFC 8441, section 3).
     fn can_open(&self) -> bool {
-        !self.waiting.is_empty()
+        self.waiting
+            .front()
+            .is_some_and(|(_, request, _)| !request.opens_websocket() || self.phase == Phase::Established)
             && matches!(self.phase, Phase::New | Phase::Opened | Phase::Established)
             && self.streams.open_count() < self.streams_max()
     }
@@ -79,7 +86,13 @@ impl Connection {
     }
 
     fn open_stream(&mut self, call: CallId, request: Request) {
+        if request.opens_websocket() && !self.peer.connect_protocol {
+            self.fail(TAKES_NO_WEBSOCKETS);
+            self.waiting.push_front((call, request, None));
+            return;
+        }
         let id = self.streams.next_id();
+        let uplink = request.opens_websocket().then(Box::default);
         let has_body = !request.body().is_empty();
         self.encode(&request);
         let start = self.outgoing.end();
@@ -88,14 +101,19 @@ impl Connection {
             Some(encoded) if self.block.is_empty() => &encoded.block,
             _ => &self.block,
         };
-        Headers::write_block(id, block, !has_body, self.peer.max_frame, self.outgoing.buffer());
+        let is_whole = !has_body && uplink.is_none();
+        Headers::write_block(id, block, is_whole, self.peer.max_frame, self.outgoing.buffer());
         if has_body {
             self.uploads.push_back(id);
         } else {
             self.outgoing.mark_finished(call);
         }
-        let upload = if has_body { Upload::Body { sent: 0, queue: Queue::Turn } } else { Upload::Done };
-        let stream = self.stream(call, request, Some(start), upload);
+        let upload = match (has_body, &uplink) {
+            (_, Some(_)) => Upload::Idle,
+            (true, None) => Upload::Body { sent: 0, queue: Queue::Turn },
+            (false, None) => Upload::Done,
+        };
+        let stream = Stream { uplink, ..self.stream(call, request, Some(start), upload) };
         self.add(stream);
     }
 
@@ -111,6 +129,7 @@ impl Connection {
             request,
             start,
             upload,
+            uplink: None,
             send_window: SendWindow::new(self.peer.window),
             receive_window: ReceiveWindow::of_stream(self.options.window, self.is_acknowledged),
             reply: Reply::Head { interim: 0 },
@@ -159,19 +178,19 @@ impl Connection {
     /// Sends the next frame of a body, as far as the windows allow.
     fn send_body(&mut self, now: Duration, id: u32) {
         let Some(stream) = self.streams.get_mut(id) else { return };
-        let Upload::Body { sent, queue } = &mut stream.upload else { return };
-        let body = stream.request.body();
-        let rest = &body[*sent..];
+        let Upload::Body { sent, .. } = stream.upload else { return };
+        let rest = stream.body().len() - sent;
         let room = stream.send_window.available().min(self.send_window.available());
-        let count = rest.len().min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
-        if count == 0 {
+        let count = rest.min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
+        if count == 0 && rest > 0 {
             stream.blocked_since.get_or_insert(now);
-            if stream.send_window.available() > 0 {
-                *queue = Queue::Connection;
+            let queue = if stream.send_window.available() > 0 {
                 self.connection_blocked.push_back(id);
+                Queue::Connection
             } else {
-                *queue = Queue::Stream;
-            }
+                Queue::Stream
+            };
+            stream.upload = Upload::Body { sent, queue };
             return;
         }
         if let Some(since) = stream.blocked_since.take() {
@@ -181,17 +200,69 @@ impl Connection {
         self.idle_frames = 0;
         stream.send_window.take(count);
         self.send_window.take(count);
-        *sent += count;
-        let end_stream = count == rest.len();
+        let is_all = count == rest;
+        let end_stream = is_all && stream.is_body_whole();
         let out = self.outgoing.buffer();
         Data { stream: id, length: count as u32, end_stream }.write(out);
-        out.extend_from_slice(&rest[..count]);
-        if end_stream {
+        out.extend_from_slice(&stream.body()[sent..sent + count]);
+        if let Some(uplink) = stream.uplink.as_mut().filter(|_| is_all) {
+            uplink.bytes.clear();
+            uplink.bytes.shrink_to(UPLINK_BUFFER);
+            stream.upload = if end_stream { Upload::Done } else { Upload::Idle };
+        } else if is_all {
             stream.upload = Upload::Done;
             self.outgoing.mark_finished(stream.call);
         } else {
+            stream.upload = Upload::Body { sent: sent + count, queue: Queue::Turn };
             self.uploads.push_back(id);
         }
+    }
+
+    /// Sends further bytes on the WebSocket of a call.
+    pub(super) fn send(&mut self, call: CallId, bytes: &[u8]) {
+        let Some(id) = self.streams.find(call) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        let Some(uplink) = stream.uplink.as_mut().filter(|uplink| !uplink.is_over) else { return };
+        uplink.bytes.extend_from_slice(bytes);
+        self.go_on_sending(id);
+    }
+
+    /// Ends what is sent on the WebSocket of a call, which both sides have closed. Its reply is complete when the peer
+    /// ends its side as well.
+    pub(super) fn finish_sending(&mut self, call: CallId) {
+        let Some(id) = self.streams.find(call) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        if let Some(uplink) = &mut stream.uplink {
+            uplink.is_over = true;
+            self.go_on_sending(id);
+        }
+    }
+
+    /// Queues a WebSocket's bytes, unless they are queued.
+    fn go_on_sending(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(id)
+            && stream.upload == Upload::Idle
+        {
+            stream.upload = Upload::Body { sent: 0, queue: Queue::Turn };
+            self.uploads.push_back(id);
+        }
+    }
+
+    /// Sends the rest of a WebSocket's bytes, which is short, now that the peer has ended its side. Returns false if the
+    /// windows do not allow it.
+    pub(super) fn send_rest(&mut self, id: u32, stream: &mut Stream) -> bool {
+        let Some(uplink) = &stream.uplink else { return false };
+        let sent = if let Upload::Body { sent, .. } = stream.upload { sent } else { uplink.bytes.len() };
+        let rest = &uplink.bytes[sent..];
+        let room = stream.send_window.available().min(self.send_window.available());
+        if rest.len() > room.min(self.peer.max_frame as usize) {
+            return false;
+        }
+        self.send_window.take(rest.len());
+        let out = self.outgoing.buffer();
+        Data { stream: id, length: rest.len() as u32, end_stream: true }.write(out);
+        out.extend_from_slice(rest);
+        true
     }
 
     /// Queues a body that waited for the window of its stream, if that has room now.

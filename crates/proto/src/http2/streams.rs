@@ -22,6 +22,8 @@ pub(super) struct Stream {
     /// The offset of its HEADERS frame among the bytes sent; `None` if its request was sent in HTTP/1.
     pub(super) start: Option<u64>,
     pub(super) upload: Upload,
+    /// What is sent on the WebSocket, if the call opens one.
+    pub(super) uplink: Option<Box<Uplink>>,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
     pub(super) reply: Reply,
@@ -31,13 +33,26 @@ pub(super) struct Stream {
     pub(super) window_wait: Duration,
 }
 
-/// The state of a request's body.
+/// The state of a request's body, or of what is sent on a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upload {
     /// `sent` bytes have been prepared, and more follow.
     Body { sent: usize, queue: Queue },
+    /// What there is on a WebSocket has been prepared, and more may come.
+    Idle,
     /// All of it has been prepared.
     Done,
+}
+
+/// What is sent on a WebSocket.
+#[derive(Debug, Default)]
+pub(super) struct Uplink {
+    /// Bytes that have not been prepared, perhaps preceded by some that have.
+    pub(super) bytes: Vec<u8>,
+    /// The peer has agreed to the WebSocket.
+    pub(super) is_open: bool,
+    /// Nothing follows the bytes, as both sides have closed it.
+    pub(super) is_over: bool,
 }
 
 /// The queue that a body waits in.
@@ -80,6 +95,18 @@ pub(super) enum State {
     Open,
     /// Closed.
     Closed,
+}
+
+impl Stream {
+    /// Returns the bytes that it sends, as far as they are known.
+    pub(super) fn body(&self) -> &[u8] {
+        self.uplink.as_ref().map_or_else(|| self.request.body(), |uplink| &uplink.bytes)
+    }
+
+    /// Returns whether nothing follows those bytes.
+    pub(super) fn is_body_whole(&self) -> bool {
+        self.uplink.as_ref().is_none_or(|uplink| uplink.is_over)
+    }
 }
 
 /// The open streams of a connection. Only clients open any here, with odd identifiers.
@@ -147,6 +174,11 @@ impl Streams {
         self.0.remove(number(id)?)
     }
 
+    /// Returns the identifier of a call's stream, if that is open.
+    pub(super) fn find(&self, call: CallId) -> Option<u32> {
+        self.iter().find(|(_, stream)| stream.call == call).map(|(id, _)| id)
+    }
+
     /// Returns the open streams with their identifiers, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Stream)> {
         self.0.iter().map(|(number, stream)| (id_of(number), stream))
@@ -177,6 +209,7 @@ mod tests {
             request: Request::of_bytes(b"GET", None),
             start: Some(0),
             upload: Upload::Done,
+            uplink: None,
             send_window: SendWindow::new(0),
             receive_window: ReceiveWindow::new(0),
             reply: Reply::Head { interim: 0 },

@@ -36,6 +36,7 @@ mod tests {
             headers: b"",
             cookie: None,
             body: RequestBody::Copied(b"hello"),
+            websocket: None,
         }
         .request()
     }

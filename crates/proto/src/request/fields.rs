@@ -48,9 +48,13 @@ const SHORT_NAME: usize = 64;
 impl Request {
     /// Hands out the fields that HTTP/2 sends, in that order: `field(name, value)`, pseudo-header fields first, names
     /// in lower case. Connection-specific fields are left out, `Host` becomes `:authority`, and a cookie is divided
-    /// into its pairs, which compress better (RFC 9113, section 8.2.3).
+    /// into its pairs, which compress better (RFC 9113, section 8.2.3). A WebSocket is asked for by an extended CONNECT
+    /// (RFC 8441, section 4).
     pub(crate) fn binary_fields(&self, scheme: Scheme, mut field: impl FnMut(&[u8], &[u8])) {
-        field(b":method", self.method());
+        field(b":method", self.binary_method());
+        if self.opens_websocket() {
+            field(b":protocol", b"websocket");
+        }
         field(b":scheme", scheme.name());
         if let Some(authority) = self.authority() {
             field(b":authority", authority);
@@ -59,11 +63,20 @@ impl Request {
         self.regular_fields(field);
     }
 
+    fn binary_method(&self) -> &[u8] {
+        if self.opens_websocket() { b"CONNECT" } else { self.method() }
+    }
+
+    /// Returns whether a field belongs to the handshake of a WebSocket in HTTP/1 alone (RFC 8441, section 5).
+    fn is_of_handshake(&self, name: &[u8]) -> bool {
+        self.opens_websocket() && name.eq_ignore_ascii_case(b"sec-websocket-key")
+    }
+
     /// Hands out those that follow the pseudo-header fields.
     fn regular_fields(&self, mut field: impl FnMut(&[u8], &[u8])) {
         let (mut short, mut long) = ([0; SHORT_NAME], Vec::new());
         for (name, value) in self.header_fields() {
-            if is_host(name) || is_connection_specific(name, value) {
+            if is_host(name) || is_connection_specific(name, value) || self.is_of_handshake(name) {
                 continue;
             }
             let lower = match short.get_mut(..name.len()) {
@@ -106,7 +119,10 @@ impl Request {
 
     fn put_http2_head(&self, mut put_part: impl FnMut(&[u8])) {
         let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| put_part(part));
-        put(&[self.method(), b" ", self.target(), b" HTTP/2\r\n"]);
+        put(&[self.binary_method(), b" ", self.target(), b" HTTP/2\r\n"]);
+        if self.opens_websocket() {
+            put(&[b":protocol: websocket\r\n"]);
+        }
         if let Some(authority) = self.authority() {
             put(&[b"host: ", authority, b"\r\n"]);
         }
@@ -128,7 +144,7 @@ pub(super) fn in_lines(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{RequestBody, RequestParts};
+    use crate::request::{Opening, RequestBody, RequestParts};
 
     fn request(headers: &str, cookie: Option<&str>) -> Request {
         RequestParts {
@@ -143,6 +159,7 @@ mod tests {
             headers: b"X-Last: 1\r\n",
             cookie: cookie.map(str::as_bytes),
             body: RequestBody::Copied(b"hello"),
+            websocket: None,
         }
         .request()
     }
@@ -168,6 +185,24 @@ mod tests {
                 "user-agent httperf/1",
                 "x-last 1",
                 "content-length 5",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_by_an_extended_connect() {
+        let opening = Opening { key: "k", extensions: "permessage-deflate", protocols: "" };
+        let parts = RequestParts { host: Some("h"), websocket: Some(opening), ..RequestParts::to(b"/chat") };
+        check(
+            &parts.request(),
+            &[
+                ":method CONNECT",
+                ":protocol websocket",
+                ":scheme https",
+                ":authority h",
+                ":path /chat",
+                "sec-websocket-version 13",
+                "sec-websocket-extensions permessage-deflate",
             ],
         );
     }

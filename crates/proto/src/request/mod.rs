@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use self::fields::{Scheme, is_connection_specific};
-pub use self::parts::{Forward, RequestBody, RequestParts};
+pub use self::parts::{Forward, Opening, RequestBody, RequestParts};
 
 /// A request. Clones share their contents.
 #[derive(Clone, Debug)]
@@ -63,6 +63,8 @@ enum ReplyContent {
     AsTold,
     /// None, whatever their header blocks say.
     Never,
+    /// As told; but the reply that opens the WebSocket has what the server says there.
+    WebSocket,
 }
 
 impl Request {
@@ -100,6 +102,13 @@ impl Request {
     #[must_use]
     pub fn forbids_reply_content(&self) -> bool {
         self.0.reply_content == ReplyContent::Never
+    }
+
+    /// Returns whether it opens a WebSocket. If the server agrees, its reply lasts as long as the WebSocket does: the
+    /// content of either direction are the frames (RFC 6455; RFC 8441 over HTTP/2).
+    #[must_use]
+    pub fn opens_websocket(&self) -> bool {
+        self.0.reply_content == ReplyContent::WebSocket
     }
 
     /// Returns whether it may be made twice without harm: it has no body, and its method is safe (RFC 9110,

@@ -32,6 +32,19 @@ pub struct RequestParts<'a> {
     pub cookie: Option<&'a [u8]>,
     /// The body; if there is one, `Content-length` is sent.
     pub body: RequestBody<'a>,
+    /// The WebSocket that the request opens, if it opens one.
+    pub websocket: Option<Opening<'a>>,
+}
+
+/// The opening handshake of a WebSocket (RFC 6455, section 4.1), as a request makes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// The value of `Sec-WebSocket-Key`, which HTTP/1 sends.
+    pub key: &'a str,
+    /// The value of `Sec-WebSocket-Extensions`; none is sent if it is empty.
+    pub extensions: &'a str,
+    /// The value of `Sec-WebSocket-Protocol`; none is sent if it is empty.
+    pub protocols: &'a str,
 }
 
 /// The body of a request.
@@ -85,13 +98,18 @@ impl<'a> RequestParts<'a> {
             headers: b"",
             cookie: None,
             body: RequestBody::None,
+            websocket: None,
         }
     }
 
     /// Makes the request.
     #[must_use]
     pub fn request(&self) -> Request {
-        self.request_with(if self.method == b"HEAD" { ReplyContent::Never } else { ReplyContent::AsTold })
+        self.request_with(match (self.websocket, self.method) {
+            (Some(_), _) => ReplyContent::WebSocket,
+            (None, b"HEAD") => ReplyContent::Never,
+            (None, _) => ReplyContent::AsTold,
+        })
     }
 
     /// Makes a request for a tunnel: what follows the header block of its reply is not content (RFC 9110,
@@ -167,6 +185,15 @@ impl<'a> RequestParts<'a> {
         if let Some(authorization) = self.forward.and_then(|forward| forward.authorization) {
             put(&[b"Proxy-Authorization: ", authorization.as_bytes(), b"\r\n"]);
         }
+        if let Some(Opening { key, extensions, protocols }) = self.websocket {
+            put(&[b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ", key.as_bytes()]);
+            put(&[b"\r\nSec-WebSocket-Version: 13\r\n"]);
+            for (name, value) in [("Extensions", extensions), ("Protocol", protocols)] {
+                if !value.is_empty() {
+                    put(&[b"Sec-WebSocket-", name.as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
+                }
+            }
+        }
         put(&[self.extra_headers, self.headers]);
         if let Some(size) = self.body.size() {
             put(&[b"Content-length: ", size.to_string().as_bytes(), b"\r\n"]);
@@ -197,6 +224,7 @@ mod tests {
             headers: b"",
             cookie: None,
             body: RequestBody::None,
+            websocket: None,
         }
     }
 
@@ -285,6 +313,19 @@ mod tests {
             &head,
             "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nContent-length: 0\r\n\r\n",
         );
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_before_the_extra_headers() {
+        let opening = Opening { key: "dGhlIHNhbXBsZSBub25jZQ==", extensions: "", protocols: "chat, b" };
+        let head = RequestParts { websocket: Some(opening), headers: b"Origin: http://o\r\n", ..plain() };
+        check(
+            &head,
+            "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\
+             Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Protocol: chat, b\r\nOrigin: http://o\r\n\r\n",
+        );
+        assert!(head.request().opens_websocket() && !plain().request().opens_websocket());
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) enum Parameter {
     MaxFrameSize(u32),
     /// SETTINGS_MAX_HEADER_LIST_SIZE: the largest header list that the sender takes.
     MaxHeaderListSize(u32),
+    /// SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441, section 3): whether the sender takes extended CONNECT requests.
+    EnableConnectProtocol(bool),
     /// An unknown identifier and its value.
     Unknown(u16, u32),
 }
@@ -121,6 +123,13 @@ impl Parameter {
                 ));
             }
             (0x6, size) => Self::MaxHeaderListSize(size),
+            (0x8, value @ (0 | 1)) => Self::EnableConnectProtocol(value == 1),
+            (0x8, _) => {
+                return Err(Violation::of_connection(
+                    ErrorCode::PROTOCOL_ERROR,
+                    "a SETTINGS_ENABLE_CONNECT_PROTOCOL that is neither 0 nor 1",
+                ));
+            }
             (id, value) => Self::Unknown(id, value),
         })
     }
@@ -133,6 +142,7 @@ impl Parameter {
             Self::InitialWindowSize(size) => (0x4, size),
             Self::MaxFrameSize(size) => (0x5, size),
             Self::MaxHeaderListSize(size) => (0x6, size),
+            Self::EnableConnectProtocol(is_enabled) => (0x8, is_enabled.into()),
             Self::Unknown(id, value) => (id, value),
         }
     }
