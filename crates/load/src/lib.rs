@@ -11,5 +11,6 @@ pub mod scenario;
 pub mod schedule;
 pub mod uris;
 pub mod visit;
+pub mod websocket;
 
 mod draws;

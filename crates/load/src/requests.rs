@@ -394,6 +394,11 @@ impl Fill {
         Self { number: visit, draws: Draws::of_visit(client, nth, visit) }
     }
 
+    /// Fills in the placeholders of a message on the WebSocket that a call opens. `{seq}` is the number of the message.
+    pub(crate) fn of_message(client: Client, call: u64, number: u64) -> Self {
+        Self { number, draws: Draws::of_visit(client, number, call) }
+    }
+
     /// Appends a header line.
     pub(crate) fn write_line(&mut self, header: &Header, lines: &mut Vec<u8>) {
         lines.extend_from_slice(header.name.as_bytes());
@@ -402,7 +407,7 @@ impl Fill {
         lines.extend_from_slice(b"\r\n");
     }
 
-    fn write(&mut self, template: &Template, out: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, template: &Template, out: &mut Vec<u8>) {
         for piece in template.pieces() {
             let written = match piece {
                 Piece::Literal(bytes) => out.write_all(bytes),
@@ -436,6 +441,7 @@ mod tests {
             extra_headers: Vec::new(),
             headers: Vec::new(),
             body: None,
+            websocket: None,
         }
     }
 

@@ -200,6 +200,7 @@ impl TryFrom<PlanFields> for Plan {
         check_workload(&fields)?;
         fields.tls.as_ref().map_or(Ok(()), check_tls)?;
         check_http3(&fields)?;
+        check_websocket(&fields)?;
         let most = fields.threads_max();
         match fields.threads {
             Some(threads) if threads > most => Err(wrong(
@@ -236,6 +237,33 @@ fn check_http3(plan: &PlanFields) -> Result<(), PlanError> {
         ));
     }
     Ok(())
+}
+
+/// A WebSocket has a connection to itself, or a stream of HTTP/2.
+fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
+    let Some(websocket) = &plan.request.websocket else { return Ok(()) };
+    websocket.check().map_err(|error| wrong("request.websocket", error.to_string(), "none"))?;
+    let version = plan.request.version;
+    if !matches!(version, HttpVersion::Http11 | HttpVersion::Http2) || plan.http2.upgrade {
+        let expected = "HTTP/1.1 or HTTP/2 without an upgrade, which WebSockets are opened with";
+        return Err(wrong("request.version", expected, format_args!("{version:?}")));
+    }
+    match &plan.workload {
+        Workload::Connections(connections) if version == HttpVersion::Http11 && connections.calls != 1 => {
+            let expected = "1, as a WebSocket has the connection to itself over HTTP/1.1";
+            Err(wrong("workload.connections.calls", expected, connections.calls))
+        }
+        Workload::Calls(calls) if version == HttpVersion::Http11 && calls.pipeline.get() > 1 => {
+            let expected = "1, as a WebSocket has the connection to itself over HTTP/1.1";
+            Err(wrong("workload.calls.pipeline", expected, calls.pipeline))
+        }
+        Workload::Replay(_) => Err(wrong("workload", "no replay, which opens no WebSockets", "one")),
+        Workload::Sessions(_) => Err(wrong("workload", "no sessions, which open no WebSockets", "some")),
+        Workload::Scenarios(_) => {
+            Err(wrong("request.websocket", "none, as the steps of a scenario have their own", "one"))
+        }
+        Workload::Connections(_) | Workload::Calls(_) => Ok(()),
+    }
 }
 
 fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {

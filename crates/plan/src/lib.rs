@@ -37,6 +37,7 @@ mod target;
 mod text;
 mod timeouts;
 mod tls;
+mod websocket;
 mod workload;
 
 pub use arrivals::{Arrivals, Client, LoadPhase, Phased, Process, Shard, Shards, Step, UNLIMITED};
@@ -57,6 +58,7 @@ pub use target::{Endpoint, SourceAddresses, Target};
 pub use template::Template;
 pub use timeouts::{ThinkTime, Timeouts};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
+pub use websocket::{Answer, Every, MESSAGE_SIZE, Payload, WebSocket, WebSocketError, WebSocketMessage};
 pub use workload::{
     Assignment, Burst, Calls, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions,
     UriSource, WorkingSet, Workload,
@@ -166,6 +168,29 @@ impl PlanFields {
             ("--tls-alpn does not offer it", tls.is_some_and(is_other_alpn)),
         ];
         obstacles.into_iter().find(|&(_, is_given)| is_given).map(|(what, _)| what)
+    }
+
+    /// Returns what is said on the WebSockets that calls open, if they open any: those of this request of a scenario, or of
+    /// the whole run.
+    #[must_use]
+    pub fn websocket(&self, step: Option<u32>) -> Option<&WebSocket> {
+        match (step, &self.workload) {
+            (Some(place), Workload::Scenarios(scenarios)) => {
+                scenarios.requests[place as usize].websocket.as_ref().map(|opened| &opened.talk)
+            }
+            _ => self.request.websocket.as_ref(),
+        }
+    }
+
+    /// Returns true if calls open WebSockets.
+    #[must_use]
+    pub fn opens_websockets(&self) -> bool {
+        match &self.workload {
+            Workload::Scenarios(scenarios) => {
+                scenarios.requests.iter().any(|request| request.websocket.is_some())
+            }
+            _ => self.request.websocket.is_some(),
+        }
     }
 
     /// Returns true if the workload makes calls, false if it only opens connections.
@@ -315,6 +340,9 @@ pub struct RequestTemplate {
     /// The body, unless the request brings its own.
     #[serde(default)]
     pub body: Option<Body>,
+    /// What is said on the WebSockets that calls open; `None` if calls open none.
+    #[serde(default)]
+    pub websocket: Option<WebSocket>,
 }
 
 /// A GET over HTTP/1.1, with `Host` and this program's `User-Agent`.
@@ -328,6 +356,7 @@ impl Default for RequestTemplate {
             extra_headers: Vec::new(),
             headers: Vec::new(),
             body: None,
+            websocket: None,
         }
     }
 }

@@ -62,6 +62,9 @@ pub struct Limits {
     /// beginning is read. 1 MiB by default.
     #[serde(default = "event_size")]
     pub event_size: usize,
+    /// The maximum size in bytes of a message on a WebSocket, decompressed; a larger one ends it. 16 MiB by default.
+    #[serde(default = "message_size")]
+    pub message_size: usize,
     /// The maximum size of a decompressed body in bytes; a larger one counts as undecodable. 4 GiB by default.
     #[serde(default = "decoded_size")]
     pub decoded_size: u64,
@@ -73,6 +76,10 @@ const fn kept_body_size() -> usize {
 
 const fn event_size() -> usize {
     1 << 20
+}
+
+const fn message_size() -> usize {
+    16 << 20
 }
 
 const fn decoded_size() -> u64 {
@@ -110,6 +117,7 @@ impl Default for Limits {
             page_objects: 1000,
             kept_body_size: kept_body_size(),
             event_size: event_size(),
+            message_size: message_size(),
             decoded_size: decoded_size(),
         }
     }

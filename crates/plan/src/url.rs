@@ -1,14 +1,16 @@
-//! `http` and `https` URLs.
+//! `http` and `https` URLs, and those of WebSockets.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// An `http` or `https` URL: a server and a request target.
+/// An `http` or `https` URL, or one of a WebSocket: a server and a request target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl {
-    /// True for the scheme https, false for http.
+    /// True for the schemes https and wss, false for http and ws.
     pub https: bool,
+    /// True for the schemes ws and wss (RFC 6455, section 3).
+    pub websocket: bool,
     /// The host, without brackets.
     pub host: String,
     /// The port, if it is given and not the scheme's default.
@@ -46,14 +48,24 @@ impl HttpUrl {
     /// # Errors
     /// If it is not such a URL, or contains credentials.
     pub fn parse(bytes: &[u8]) -> Result<Self, UrlError> {
+        Self::parse_any(bytes).and_then(|url| if url.websocket { Err(UrlError::Scheme) } else { Ok(url) })
+    }
+
+    /// Parses a URL that starts so, or with `ws://` or `wss://`.
+    ///
+    /// # Errors
+    /// If it is not such a URL, or contains credentials.
+    pub fn parse_any(bytes: &[u8]) -> Result<Self, UrlError> {
         let text = std::str::from_utf8(bytes).map_err(|_| UrlError::NotUtf8)?;
         if text.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
             return Err(UrlError::BlankOrControl);
         }
         let url = url::Url::parse(text)?;
-        let https = match url.scheme() {
-            "http" => false,
-            "https" => true,
+        let (https, websocket) = match url.scheme() {
+            "http" => (false, false),
+            "https" => (true, false),
+            "ws" => (false, true),
+            "wss" => (true, true),
             _ => return Err(UrlError::Scheme),
         };
         if !url.username().is_empty() || url.password().is_some() {
@@ -64,7 +76,7 @@ impl HttpUrl {
             Some(host) => host.to_string(),
             None => return Err(UrlError::NoHost),
         };
-        Ok(Self { https, host, port: url.port(), uri: uri(text) })
+        Ok(Self { https, websocket, host, port: url.port(), uri: uri(text) })
     }
 
     /// Returns host and port as `Host` has them: an IPv6 address in brackets, and no port if it is the scheme's default
@@ -91,7 +103,12 @@ fn uri(url: &str) -> Vec<u8> {
 
 impl fmt::Display for HttpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.https { "https" } else { "http" };
+        let scheme = match (self.websocket, self.https) {
+            (false, false) => "http",
+            (false, true) => "https",
+            (true, false) => "ws",
+            (true, true) => "wss",
+        };
         write!(f, "{scheme}://{}{}", self.authority(), String::from_utf8_lossy(&self.uri))
     }
 }
@@ -102,10 +119,27 @@ mod tests {
 
     #[track_caller]
     fn check(url: &str, https: bool, host: &str, port: Option<u16>, uri: &str) {
-        let expected = HttpUrl { https, host: host.into(), port, uri: uri.into() };
+        let expected = HttpUrl { https, websocket: false, host: host.into(), port, uri: uri.into() };
         let parsed = HttpUrl::parse(url.as_bytes());
         assert_eq!(parsed, Ok(expected), "{url}");
         assert_eq!(HttpUrl::parse(parsed.clone().unwrap().to_string().as_bytes()), parsed, "{url}");
+    }
+
+    #[test]
+    fn a_url_of_a_websocket_is_taken_where_one_may_be() {
+        for (text, https, port) in
+            [("ws://h/x", false, None), ("wss://h:443/x", true, None), ("ws://h:81/x", false, Some(81))]
+        {
+            let url = HttpUrl::parse_any(text.as_bytes()).unwrap();
+            assert_eq!(
+                (url.websocket, url.https, url.port, &url.uri[..]),
+                (true, https, port, &b"/x"[..]),
+                "{text}"
+            );
+            assert_eq!(HttpUrl::parse(text.as_bytes()), Err(UrlError::Scheme), "{text}");
+            assert_eq!(HttpUrl::parse_any(url.to_string().as_bytes()), Ok(url), "{text}");
+        }
+        assert!(!HttpUrl::parse_any(b"https://h/").unwrap().websocket);
     }
 
     #[test]

@@ -243,6 +243,16 @@ impl Engine {
         }
     }
 
+    /// Returns the number of bytes that were sent on the WebSocket of a call and that the transport has not taken.
+    #[must_use]
+    pub fn unsent(&self, call: CallId) -> usize {
+        match self {
+            Self::Http1(engine) => engine.unsent(),
+            Self::Http2(engine) => engine.unsent(call),
+            Self::Http3(_) => 0,
+        }
+    }
+
     /// Completes the call that has opened a WebSocket, now that both sides have closed it:
     /// [`poll_event`](Self::poll_event) reports that once it has no more input.
     pub fn finish(&mut self, call: CallId) {

@@ -2,7 +2,7 @@
 //!
 //! A protocol here is a struct that never touches a socket or a clock. Its owner hands it the bytes that
 //! arrived and drains its events, asks it for bytes to send and reports how many were sent. An [`Engine`] is
-//! [`http1`] or [`http2`]; a [`Request`](request::Request) belongs to neither.
+//! [`http1`] or [`http2`]; a [`Request`](request::Request) belongs to neither. What a [`websocket`] says travels in either.
 
 pub mod alt_svc;
 pub mod content;
@@ -21,6 +21,7 @@ mod reply_head;
 pub mod request;
 pub mod tls;
 mod token;
+pub mod websocket;
 
 pub use engine::{Engine, Full, Protocol};
 pub use event::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};

@@ -37,6 +37,7 @@ mod timing;
 mod tls;
 mod usage;
 mod visits;
+mod websocket;
 mod window;
 
 pub use alt_svc::AltSvcSummary;
@@ -76,4 +77,5 @@ pub use visits::{
     FailedLook, Fate, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, VisitEnd, Visits,
     VisitsShape,
 };
+pub use websocket::{WebSocketEnd, WebSocketSummary};
 pub use window::{Throughput, Window};

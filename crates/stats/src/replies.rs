@@ -23,12 +23,22 @@ pub enum Mismatch {
     Check,
     /// Reply of a language model with a status of 2xx that tells of an error, has no end, or is not what its API says.
     Answer,
+    /// WebSocket that the server closed with the code of an error, or with messages unanswered.
+    Close,
 }
 
 impl Mismatch {
     /// All checks, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Status, Self::Undecodable, Self::Size, Self::Hash, Self::Capture, Self::Check, Self::Answer];
+    pub const ALL: [Self; 8] = [
+        Self::Status,
+        Self::Undecodable,
+        Self::Size,
+        Self::Hash,
+        Self::Capture,
+        Self::Check,
+        Self::Answer,
+        Self::Close,
+    ];
 }
 
 /// Name of the check in the report.
@@ -42,6 +52,7 @@ impl fmt::Display for Mismatch {
             Self::Capture => "capture",
             Self::Check => "check",
             Self::Answer => "answer",
+            Self::Close => "close",
         })
     }
 }
@@ -66,6 +77,9 @@ pub struct Mismatches {
     /// Replies of a language model that are no answers.
     #[serde(default)]
     pub answer: u64,
+    /// WebSockets that the server closed for an error, or before it had answered all messages.
+    #[serde(default)]
+    pub close: u64,
 }
 
 impl Mismatches {
@@ -78,6 +92,7 @@ impl Mismatches {
             Mismatch::Capture => self.capture += 1,
             Mismatch::Check => self.check += 1,
             Mismatch::Answer => self.answer += 1,
+            Mismatch::Close => self.close += 1,
         }
     }
 
@@ -92,6 +107,7 @@ impl Mismatches {
             Mismatch::Capture => self.capture,
             Mismatch::Check => self.check,
             Mismatch::Answer => self.answer,
+            Mismatch::Close => self.close,
         }
     }
 
@@ -109,6 +125,7 @@ impl Mismatches {
         self.capture += other.capture;
         self.check += other.check;
         self.answer += other.answer;
+        self.close += other.close;
     }
 }
 

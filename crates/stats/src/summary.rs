@@ -11,7 +11,7 @@ use crate::call::merge_slowest;
 use crate::{
     CallOutcome, Compressed, Errors, Groups, Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches,
     Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes,
-    StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, Window,
+    StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -136,6 +136,9 @@ pub struct Summary {
     /// Replies that were read as event streams, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<Box<StreamSummary>>,
+    /// WebSockets, if calls were to open any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websockets: Option<Box<WebSocketSummary>>,
     /// Comparison with the recording, if the workload is a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayFigures>>,
@@ -597,6 +600,7 @@ impl Summary {
         merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.streams, other.streams.as_ref(), |own, their| own.merge(their));
+        merge_option(&mut self.websockets, other.websockets.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
         self.begun_late = self.begun_late.max(other.begun_late);
     }
@@ -623,7 +627,8 @@ impl Summary {
             sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.completed),
             request_bytes: self.request_bytes,
             reply_bytes: self.header_bytes + self.content_bytes,
-            events: streams.map_or(0, |streams| streams.events),
+            events: streams.map_or(0, |streams| streams.events)
+                + self.websockets.as_ref().map_or(0, |websockets| websockets.received),
             output_tokens: streams
                 .and_then(|streams| streams.model.as_ref())
                 .map_or(0, |model| model.output_tokens),

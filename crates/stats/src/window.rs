@@ -25,7 +25,7 @@ pub struct Window {
     pub request_bytes: u64,
     /// Bytes of the header blocks and bodies of these replies.
     pub reply_bytes: u64,
-    /// Events of streams.
+    /// Events of streams, and messages received on WebSockets.
     #[serde(default)]
     pub events: u64,
     /// Tokens of models' answers that became complete.
@@ -77,7 +77,7 @@ pub struct Throughput {
     pub sessions: f64,
     /// Bytes of requests, and of the header blocks and bodies of replies.
     pub bytes: f64,
-    /// Events of streams.
+    /// Events of streams, and messages received on WebSockets.
     pub events: f64,
     /// Tokens of models' answers that became complete.
     pub output_tokens: f64,

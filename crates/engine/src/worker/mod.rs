@@ -339,6 +339,7 @@ impl<'a, N: Network> Worker<'a, N> {
                         self.run.recorder.begin_draining(at);
                         let (dispatch, _, mut cx) = self.parts(now);
                         dispatch.cut_sessions(&mut cx);
+                        dispatch.finish_talks(&mut cx);
                     }
                 }
                 Phase::Drain => self.phases.end(),

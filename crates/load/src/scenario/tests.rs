@@ -52,6 +52,8 @@ fn request() -> StepRequest {
         status: None,
         captures: vec![],
         checks: vec![],
+        websocket: None,
+        websocket: None,
     }
 }
 
@@ -436,6 +438,7 @@ fn a_judgement_compares_the_status_then_captures_then_checks() {
         status: Some(200),
         captures: vec![capture(4, "$.id"), capture(2, "$.ids[0]")],
         checks: vec![check(4, 7), check(4, 8), check(2, 1), check(2, 0)],
+        websocket: None,
         ..request()
     };
     let mut variables = values();

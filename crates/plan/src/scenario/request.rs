@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Capture, Check, Query, StepText};
-use crate::BodyFile;
+use crate::{BodyFile, WebSocket};
 
 /// The request of a step, and what is expected of its reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,18 @@ pub struct StepRequest {
     pub captures: Vec<Capture>,
     /// The conditions on the reply, in order.
     pub checks: Vec<Check>,
+    /// The WebSocket that the request opens, if it opens one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<StepWebSocket>,
+}
+
+/// A WebSocket that a step opens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepWebSocket {
+    /// What is said there, and when.
+    pub talk: WebSocket,
+    /// The text of its messages, filled in once for each WebSocket, if they have a text of their own.
+    pub text: Option<StepText>,
 }
 
 impl StepRequest {

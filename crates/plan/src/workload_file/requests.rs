@@ -135,6 +135,7 @@ impl Lowering<'_, '_> {
             status: reply.status,
             captures: reply.captures,
             checks: reply.checks,
+            websocket: None,
         })
     }
 

@@ -378,6 +378,12 @@ impl Engine {
         }
     }
 
+    /// Returns the number of bytes that the transport has not taken.
+    #[must_use]
+    pub fn unsent(&self) -> usize {
+        (self.submitted - self.written) as usize
+    }
+
     /// Completes the reply that a WebSocket is, now that both sides have closed it: [`Engine::poll_event`] reports that.
     pub fn finish(&mut self) {
         if let State::Tunnel(tunnel) = &mut self.state {
@@ -642,8 +648,7 @@ impl Engine {
         } else {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
-            let is_opened =
-                front.request.opens_websocket() && head.status == head::SWITCHING_PROTOCOLS;
+            let is_opened = front.request.opens_websocket() && head.status == head::SWITCHING_PROTOCOLS;
             if self.options.header_blocks || is_opened {
                 self.pending_events.head = Some(HeaderBlock::marked(block, head.marks));
             }
@@ -653,7 +658,8 @@ impl Engine {
                     return Err(ProtocolError::Unsolicited);
                 }
                 self.pending_events.stream = Some(head.content);
-                let tunnel = Tunnel { size, bytes: Vec::new(), base: self.submitted, stage: TunnelStage::Open };
+                let tunnel =
+                    Tunnel { size, bytes: Vec::new(), base: self.submitted, stage: TunnelStage::Open };
                 self.state = State::Tunnel(Box::new(tunnel));
                 self.partial = Vec::new();
                 return Ok(None);

@@ -111,6 +111,16 @@ impl Engine {
         self.connection.send(call, bytes);
     }
 
+    /// Returns the number of bytes that were sent on the WebSocket of a call and wait for room, in the windows or in the
+    /// transport.
+    #[must_use]
+    pub fn unsent(&self, call: CallId) -> usize {
+        let streams = &self.connection.streams;
+        let stream = streams.find(call).and_then(|id| streams.get(id));
+        let waiting = stream.and_then(|stream| stream.uplink.as_ref()).map_or(0, |uplink| uplink.bytes.len());
+        waiting + self.connection.outgoing.unwritten() as usize
+    }
+
     /// Ends our side of a call's WebSocket, which both sides have closed. [`Engine::poll_event`] reports the end of the
     /// reply once the peer has ended its side.
     pub fn finish(&mut self, call: CallId) {

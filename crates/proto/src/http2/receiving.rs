@@ -468,7 +468,8 @@ impl Connection {
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
         }
-        if !self.peer.connect_protocol && self.waiting.iter().any(|(_, request, _)| request.opens_websocket()) {
+        if !self.peer.connect_protocol && self.waiting.iter().any(|(_, request, _)| request.opens_websocket())
+        {
             return Err(TAKES_NO_WEBSOCKETS);
         }
         // Calls beyond the peer's limit now wait for the peer.
@@ -578,10 +579,8 @@ impl Connection {
 }
 
 /// The reason why a connection is of no use to a call that opens a WebSocket.
-pub(super) const TAKES_NO_WEBSOCKETS: Violation = Violation::of_connection(
-    ErrorCode::NO_ERROR,
-    "a server that takes no WebSockets over HTTP/2 (RFC 8441)",
-);
+pub(super) const TAKES_NO_WEBSOCKETS: Violation =
+    Violation::of_connection(ErrorCode::NO_ERROR, "a server that takes no WebSockets over HTTP/2 (RFC 8441)");
 
 const WINDOW_OVERFLOW: Violation =
     Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

@@ -23,6 +23,7 @@ fn request(method: &str, body: &[u8]) -> Request {
         headers: b"",
         cookie: None,
         body: if body.is_empty() { RequestBody::None } else { RequestBody::Copied(body) },
+        websocket: None,
     }
     .request()
 }

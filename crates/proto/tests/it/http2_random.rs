@@ -62,6 +62,7 @@ fn asked(call: u64, choices: &mut Choices, headers: &[(String, String)], cookies
         headers: b"Connection: close\r\nTE: trailers\r\n",
         cookie: (!cookies.is_empty()).then_some(cookie.as_bytes()),
         body: if size == 0 { RequestBody::None } else { RequestBody::Copied(&body) },
+        websocket: None,
     }
     .request();
     let mut fields = Fields::new();

@@ -196,6 +196,9 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
                 Mismatch::Capture => "without the value of a capture",
                 Mismatch::Check => "failed a check of its step",
                 Mismatch::Answer => "an error, no end, or not what the model's API says",
+                Mismatch::Close => {
+                    "a WebSocket that the server closed for an error, or before it had answered"
+                }
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })

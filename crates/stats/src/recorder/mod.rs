@@ -11,7 +11,7 @@ use crate::{
     AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure,
     Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary,
     SlowDetail, StepFigures, StepPlace, StreamEnd, StreamNews, StreamSummary, Summary, TlsSummary, Usage,
-    VisitEnd, VisitsShape, WarmUp, Window,
+    VisitEnd, VisitsShape, WarmUp, WebSocketSummary, Window,
 };
 
 /// Data of a session that ended.
@@ -463,6 +463,11 @@ impl Recorder {
     /// Records the end of a stream, or of a model's reply that was not streamed.
     pub fn stream_ended(&mut self, due: Instant, end: &StreamEnd) {
         self.streams(due).end(end);
+    }
+
+    /// Records something of WebSockets that was due at `due`.
+    pub fn websocket(&mut self, due: Instant, note: impl FnOnce(&mut WebSocketSummary)) {
+        note(self.of(due).websockets.get_or_insert_default());
     }
 
     fn streams(&mut self, due: Instant) -> &mut StreamSummary {

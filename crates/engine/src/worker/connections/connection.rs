@@ -294,6 +294,9 @@ impl<S> Connection<S> {
     /// Returns the deadline of the call at the head of the queue: for its request to be written, or for its reply.
     pub(super) fn front_deadline(&self, run: &Run<'_>) -> Option<Instant> {
         let call = run.call(self.engine.front()?.into());
+        if call.is_talking() {
+            return call.deadline();
+        }
         call.deadline().or_else(|| run.plan.timeouts.timeout.map(|limit| self.progress + limit))
     }
 
@@ -306,6 +309,9 @@ impl<S> Connection<S> {
         let (mut calls, mut next, mut is_silent) = (Vec::new(), None, false);
         for key in self.engine.pending().into_iter().map(CallKey::from) {
             let call = run.call(key);
+            if call.is_talking() && call.deadline().is_none() {
+                continue;
+            }
             let since = if call.is_sent() { self.progress } else { call.submitted() };
             let to_be_written = run.plan.timeouts.timeout.map(|limit| since + limit);
             let Some(deadline) = call.deadline().or(to_be_written) else { continue };

@@ -372,12 +372,20 @@ impl<N: Network> Connections<N> {
                 to.run.reply_head(call, &head);
                 EventKind::ReplyHead { call, head }
             }
+            Reply::StreamStarted { call, .. } if to.run.call(call.into()).opens_websocket() => {
+                self.open_talk(key, call.into(), now, to);
+                return;
+            }
             Reply::StreamStarted { call, content } => {
                 to.run.stream_started(call.into(), content, now, self.stamp);
                 return;
             }
             Reply::ReplyBody { call, data } => {
                 let call = call.into();
+                if to.run.call(call).is_talking() {
+                    self.hear_talk(key, call, &data, now, to);
+                    return;
+                }
                 let links = to.run.reply_body(call, &data, now, self.stamp);
                 if links.is_empty() {
                     return;

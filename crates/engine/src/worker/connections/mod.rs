@@ -21,6 +21,7 @@ mod qlog;
 mod quic;
 mod resumption;
 mod sends;
+mod talks;
 mod timers;
 mod tls;
 mod transport;
@@ -79,6 +80,8 @@ pub(super) struct Connections<N: Network> {
     /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.
     arrived: BytesMut,
     write_buffer: Vec<u8>,
+    /// What a WebSocket has for its server.
+    said: Vec<u8>,
 }
 
 /// The place for which a connection is opened.
@@ -123,6 +126,8 @@ pub(super) enum EventKind {
     ReplyHead { call: CallKey, head: HeaderBlock },
     /// The body of a reply, which is a page, contains links.
     LinksFound { call: CallKey, links: Vec<Link> },
+    /// The WebSocket of a call is open, and is to be looked after at this instant.
+    Opened { call: CallKey, wake: Option<Instant> },
     /// A reply is complete and recorded.
     Answered { call: CallKey, status: u16, reuse: Reuse },
     /// The server has not processed a call. `is_draining`: the connection takes no further calls.
@@ -234,6 +239,7 @@ impl<N: Network> Connections<N> {
             read_buffer: vec![0; READ_SIZE],
             arrived: BytesMut::new(),
             write_buffer: Vec::new(),
+            said: Vec::new(),
         }
     }
 

@@ -94,7 +94,10 @@ fn http1_options(plan: &Plan) -> http1::Options {
     let reads_bodies = pages || plan.replies.reads_bodies();
     http1::Options {
         pipeline,
-        header_blocks: cookies || reads_bodies || watched.is_some_and(Parts::header),
+        header_blocks: cookies
+            || reads_bodies
+            || plan.opens_websockets()
+            || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),
         streamed: streamed(plan),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
@@ -104,12 +107,14 @@ fn http1_options(plan: &Plan) -> http1::Options {
     }
 }
 
-/// Returns the replies that are to be read as streams. Those of a model are read in any case, for its errors.
+/// Returns the replies that are to be read as streams. Those of a model are read in any case, for its errors. Where calls
+/// open WebSockets, those are among them.
 fn streamed(plan: &Plan) -> Streamed {
     let streams = &plan.replies.streams;
     match (streams.model, streams.read) {
         (Some(_), _) | (None, StreamedReplies::All) => Streamed::All,
         (None, StreamedReplies::EventStreams) if plan.recording.detail => Streamed::EventStreams,
+        _ if plan.opens_websockets() => Streamed::EventStreams,
         (None, StreamedReplies::EventStreams | StreamedReplies::None) => Streamed::Never,
     }
 }
@@ -255,7 +260,7 @@ fn compression(headers: http2::Compressed) -> Compression {
 }
 
 pub(super) fn server_settings(settings: http2::PeerSettings) -> ServerSettings {
-    let http2::PeerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
+    let http2::PeerSettings { header_table, max_streams, window, max_frame, header_list, .. } = settings;
     ServerSettings { header_table, max_streams, window, max_frame, header_list }
 }
 

@@ -31,7 +31,7 @@ use self::replay::Replaying;
 use self::scenario::Scenario;
 use self::sessions::Session;
 use self::source::Source;
-use super::connections::{Cx, Event, EventKind, Handler, Owner};
+use super::connections::{Cx, Event, EventKind, Handler, Owner, Sinks};
 use super::phases::Phases;
 use super::run::Run;
 use super::{CallKey, RecordedRequests, SessionKey};
@@ -91,6 +91,8 @@ enum Timer {
     Retry(SessionKey, u32),
     /// A slot of a session tries a call again whose stream was refused.
     Again(SessionKey, u32, CallKey),
+    /// Something is due on the WebSocket of a call.
+    Talk(CallKey),
 }
 
 impl<'a> Dispatch<'a> {
@@ -313,8 +315,29 @@ impl<'a> Dispatch<'a> {
                 }
                 Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, cx),
                 Timer::Again(session, slot, call) => self.end_pause(session, slot as usize, call, cx),
+                Timer::Talk(call) => self.wake_talk(call, at, cx),
             }
             self.look_for_arrivals(&mut fired, phases, cx);
+        }
+    }
+
+    /// Something is due on a WebSocket since `at`.
+    fn wake_talk<N: Network>(&mut self, call: CallKey, at: Instant, cx: &mut Cx<'_, '_, N>) {
+        if cx.run.find_call(call).is_none() {
+            return;
+        }
+        let now = cx.connections.now();
+        cx.run.recorder.timer_fired(at, now);
+        let mut to = Sinks { run: cx.run, handler: self };
+        if let Some(next) = cx.connections.wake_talk(call, now, &mut to) {
+            self.set_timer(next, Timer::Talk(call));
+        }
+    }
+
+    /// The run's time is over: closes the WebSockets that are open.
+    pub(super) fn finish_talks<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        if self.plan.opens_websockets() {
+            cx.connections.finish_talks(cx.now, &mut Sinks { run: cx.run, handler: self });
         }
     }
 
@@ -472,6 +495,11 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
                 let session = cx.run.call(call).session();
                 self.add_objects(session, links, cx);
                 self.pump(session, cx);
+            }
+            EventKind::Opened { call, wake } => {
+                if let Some(at) = wake {
+                    self.set_timer(at, Timer::Talk(call));
+                }
             }
             EventKind::Answered { call, status, reuse } => {
                 let is_last = reuse == Reuse::Close;

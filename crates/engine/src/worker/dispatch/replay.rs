@@ -136,8 +136,14 @@ impl Dispatch<'_> {
             let cookie = session.cookie(&request.uri, || cx.connections.wall_clock());
             let target = session.target();
             let made = self.source.recorded_request(self.plan, target, number, &request, cookie.as_deref());
-            let call =
-                NewCall { session: key, intended: due, request: made, look: None, recorded: Some(request) };
+            let call = NewCall {
+                session: key,
+                intended: due,
+                request: made,
+                look: None,
+                recorded: Some(request),
+                talk: None,
+            };
             let call = cx.run.create_call(call);
             session.queue(slot, call);
             self.drive_slot(Owner { session: key, slot }, cx);

@@ -109,7 +109,7 @@ impl Dispatch<'_> {
                 return;
             };
             let cookie = jars.header(target, material.uri, clock);
-            let request = self.source.step_request(self.plan, target, &material, cookie.as_deref());
+            let request = self.source.step_request(self.plan, target, &material, cookie.as_deref(), None);
             if is_unchanging {
                 *kept = Some(request.clone());
             }
@@ -128,6 +128,7 @@ impl Dispatch<'_> {
             request,
             look,
             recorded: None,
+            talk: None,
         });
         let slot = session.queue_step(target, call);
         self.drive_slot(Owner { session: key, slot }, cx);

@@ -369,8 +369,14 @@ impl<'a> Dispatch<'a> {
         let clock = || cx.connections.wall_clock();
         let Some(request) = self.source.next(next, session, clock, cx.run) else { return false };
         let intended = session.ready_at;
-        let call =
-            cx.run.create_call(NewCall { session: key, intended, request, look: None, recorded: None });
+        let call = cx.run.create_call(NewCall {
+            session: key,
+            intended,
+            request,
+            look: None,
+            recorded: None,
+            talk: None,
+        });
         session.slots[slot].queue.push_back(call);
         true
     }

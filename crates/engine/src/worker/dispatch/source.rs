@@ -5,8 +5,10 @@ use std::time::SystemTime;
 use httperf_load::replay::RecordedRequest;
 use httperf_load::requests::{Content, Material, Requests};
 use httperf_load::visit::Next;
-use httperf_plan::{HttpVersion, Plan, Shard, UriSource};
-use httperf_proto::request::{Forward, Request, RequestBody, RequestParts};
+use httperf_load::websocket::Talk;
+use httperf_plan::{HttpVersion, Plan, Shard, UriSource, WebSocket};
+use httperf_proto::request::{Forward, Opening, Request, RequestBody, RequestParts};
+use httperf_proto::websocket::{Key, Offer};
 
 use super::numbers::Numbers;
 use super::sessions::Session;
@@ -67,7 +69,8 @@ impl<'a> Source<'a> {
             Next::FromSource | Next::Page => {
                 let (index, issued) = session.count_issued();
                 let number = self.numbers.next(index, issued);
-                if !session.needs_uris() && !self.tells_uris {
+                let is_opening = plan.request.websocket.is_some();
+                if !session.needs_uris() && !self.tells_uris && !is_opening {
                     // The commonest case by far sends the same bytes every time.
                     place = self.requests.place(number, target);
                     if let Some(place) = place
@@ -93,7 +96,9 @@ impl<'a> Source<'a> {
         }
         let cookie = session.cookie(uri, clock);
         let material = Material { method, uri, headers, replaces, body };
-        let request = request_of(plan, self.forwards.as_ref(), target, &material, cookie.as_deref());
+        let websocket = plan.request.websocket.as_ref().map(|websocket| (websocket, run.next_serial()));
+        let request =
+            request_of(plan, self.forwards.as_ref(), target, &material, cookie.as_deref(), websocket);
         if let Some(place) = place {
             self.kept[place] = Some(request.clone());
         }
@@ -110,18 +115,20 @@ impl<'a> Source<'a> {
         cookie: Option<&[u8]>,
     ) -> Request {
         let material = self.requests.recorded(number, request);
-        request_of(plan, self.forwards.as_ref(), target, &material, cookie)
+        request_of(plan, self.forwards.as_ref(), target, &material, cookie, None)
     }
 
-    /// Makes the request of a step to a target.
+    /// Makes the request of a step to a target. `websocket`: what is said on the WebSocket that it opens, and the number
+    /// of the call.
     pub(super) fn step_request(
         &self,
         plan: &Plan,
         target: usize,
         material: &Material<'_>,
         cookie: Option<&[u8]>,
+        websocket: Option<(&WebSocket, u64)>,
     ) -> Request {
-        request_of(plan, self.forwards.as_ref(), target, material, cookie)
+        request_of(plan, self.forwards.as_ref(), target, material, cookie, websocket)
     }
 }
 
@@ -132,7 +139,16 @@ fn request_of(
     target: usize,
     material: &Material<'_>,
     cookie: Option<&[u8]>,
+    websocket: Option<(&WebSocket, u64)>,
 ) -> Request {
+    let opening = websocket.map(|(websocket, call)| {
+        let offer = Offer { deflate: websocket.deflate, protocols: websocket.protocols.clone() };
+        (
+            Key::new(Talk::new(websocket, plan.client, call).nonce()),
+            offer.extensions(),
+            offer.protocols.join(", "),
+        )
+    });
     let Material { method, uri, headers, replaces, body } = *material;
     let template = &plan.request;
     let forward = forwards
@@ -153,6 +169,11 @@ fn request_of(
             Content::Rendered(bytes) => RequestBody::Copied(bytes),
             Content::Shared(bytes) => RequestBody::Shared(bytes),
         },
+        websocket: opening.as_ref().map(|(key, extensions, protocols)| Opening {
+            key: key.as_str(),
+            extensions,
+            protocols,
+        }),
     };
     parts.request()
 }

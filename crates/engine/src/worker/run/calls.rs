@@ -1,5 +1,6 @@
 //! Calls: a request and its reply, from creation to the last byte.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +15,12 @@ use httperf_stats::{
     SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
 };
 
-use super::super::{CallKey, SessionKey};
+use super::super::{CallKey, ConnectionKey, SessionKey};
 use super::Run;
 use super::inspection::{self, Finding, Inspection};
 use super::kept::Kept;
 use super::stream::{Reading, Stream};
+use super::talk::{self, Said, Talk, TalkCx};
 use crate::{Observation, Observer};
 
 /// One call.
@@ -56,6 +58,8 @@ pub(in crate::worker) struct Call {
     inspection: Option<Box<Inspection>>,
     /// The stream that its reply is, if it is one.
     stream: Option<Box<Stream>>,
+    /// The WebSocket that it opens, if it opens one.
+    talk: Option<Box<Talk>>,
     /// The step that made it, if one did.
     look: Option<Look>,
     /// The recorded request that it is, if it is one.
@@ -100,6 +104,9 @@ pub(in crate::worker) struct NewCall {
     pub(in crate::worker) look: Option<Look>,
     /// The recorded request that it is, if it is one.
     pub(in crate::worker) recorded: Option<Arc<RecordedRequest>>,
+    /// The WebSocket that it opens, if a step opens one: the place of its request, and the text of its messages, if that
+    /// was filled in.
+    pub(in crate::worker) talk: Option<(u32, Option<Rc<[u8]>>)>,
 }
 
 /// A complete reply, as its connection saw it.
@@ -191,6 +198,32 @@ impl Call {
             || status < 500 && self.recorded.as_ref().is_some_and(|recorded| recorded.status == Some(status))
     }
 
+    /// Ends its WebSocket, if that is open.
+    fn end_talk(&mut self, fate: talk::Fate, now: Instant, recorder: &mut Recorder) -> Option<talk::TalkEnd> {
+        self.talk.as_mut()?.end(fate, self.intended, now, recorder)
+    }
+
+    /// Returns its sample if it has opened a WebSocket at this instant, which goes on at `now`.
+    fn opened(&self, at: Instant, now: Instant) -> Sample<'_> {
+        let Phase::Answering { at: first_byte, status } = self.phase else { return self.sample(now) };
+        Sample {
+            status: Some(status),
+            first_byte: Some(first_byte),
+            expected: self.expects(status),
+            ..self.sample(at.max(first_byte))
+        }
+    }
+
+    /// Returns whether it opens a WebSocket.
+    pub(in crate::worker) fn opens_websocket(&self) -> bool {
+        self.talk.is_some()
+    }
+
+    /// Returns whether it has a WebSocket that is open.
+    pub(in crate::worker) fn is_talking(&self) -> bool {
+        self.talk.as_ref().is_some_and(|talk| talk.is_open())
+    }
+
     fn is_answering(&self) -> bool {
         matches!(self.phase, Phase::Answering { .. })
     }
@@ -215,8 +248,12 @@ impl Call {
 /// Creation and the ways to end.
 impl Run<'_> {
     pub(in crate::worker) fn create_call(&mut self, call: NewCall) -> CallKey {
-        let NewCall { session, intended, request, look, recorded } = call;
+        let NewCall { session, intended, request, look, recorded, talk } = call;
         let serial = self.next_serial();
+        let talk = request.opens_websocket().then(|| {
+            let (step, text) = talk.map_or((None, None), |(step, text)| (Some(step), text));
+            Box::new(Talk::new(step, text, serial))
+        });
         self.calls_created += 1;
         self.recorder.call_made(intended);
         self.calls.insert(Call {
@@ -237,6 +274,7 @@ impl Run<'_> {
             scanner: None,
             inspection: None,
             stream: None,
+            talk,
             look,
             recorded,
             kept: None,
@@ -280,6 +318,7 @@ impl Run<'_> {
             self.recorder.reply_given_up(now);
         }
         let ended = end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
+        call.end_talk(talk::Fate::Cut, now, &mut self.recorder);
         let sample =
             Sample { stream: ended.as_ref().and_then(|ended| ended.call.as_ref()), ..call.sample(now) };
         let detail = || call.transport.as_deref().cloned().unwrap_or_default();
@@ -290,6 +329,14 @@ impl Run<'_> {
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
         for call in self.calls.values_mut() {
             end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
+            if let Some(ended) = call.end_talk(talk::Fate::Unfinished, now, &mut self.recorder) {
+                // It was opened, as it was to be, and held until the end.
+                let sample = call.opened(ended.opened, now);
+                self.recorder.reply_settled();
+                let detail = SlowDetail::default;
+                record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
+                continue;
+            }
             self.recorder.unfinished(call.intended, now);
             if let Some(look) = call.look {
                 self.recorder.step_unfinished(look.place, call.intended, now);
@@ -304,6 +351,7 @@ impl Run<'_> {
             self.recorder.reply_given_up(now);
         }
         end_stream(&mut self.recorder, self.plan, call, StreamFate::Cut, now);
+        call.end_talk(talk::Fate::Cut, now, &mut self.recorder);
         call.reset();
     }
 
@@ -427,6 +475,9 @@ impl Run<'_> {
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head: head.as_bytes() });
         }
+        if let Some(talk) = &mut call.talk {
+            talk.take_head(head.clone());
+        }
         if self.plan.replies.reads_bodies() {
             call.inspection = Some(Box::new(Inspection::new(head, self.plan)));
         }
@@ -543,6 +594,16 @@ impl Run<'_> {
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
         let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
         let mismatch = mismatch.or(ended.as_ref().and_then(|ended| ended.mismatch));
+        let (mut done, mut mismatch) = (received_at.max(at), mismatch.or(failed_check));
+        if call.talk.is_some() {
+            let end = call.end_talk(talk::Fate::Closed, received_at, &mut self.recorder);
+            mismatch = mismatch.or(talk::mismatch(end, status));
+            match end {
+                // The wait of a user is over when it is open.
+                Some(end) => done = end.opened.max(at),
+                None => self.recorder.websocket(call.intended, |figures| figures.refused += 1),
+            }
+        }
         let call = &*call;
         let sample = Sample {
             status: Some(status),
@@ -551,12 +612,12 @@ impl Run<'_> {
             content_size: size.content,
             footer_size: size.footer,
             decoded_size,
-            mismatch: mismatch.or(failed_check),
+            mismatch,
             expected: call.expects(status),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
             stream: ended.as_ref().and_then(|ended| ended.call.as_ref()),
-            ..call.sample(received_at.max(at))
+            ..call.sample(done)
         };
         self.recorder.reply_settled();
         if !call.is_written {
@@ -567,6 +628,86 @@ impl Run<'_> {
             self.observer.observe(Observation::ReplyDone { call: call.serial, size });
         }
         status
+    }
+}
+
+/// WebSockets.
+impl Run<'_> {
+    /// The server has agreed to the WebSocket of a call, on this connection.
+    pub(in crate::worker) fn talk_opened(
+        &mut self,
+        key: CallKey,
+        connection: ConnectionKey,
+        is_http1: bool,
+        now: Instant,
+        out: &mut Vec<u8>,
+    ) -> Said {
+        let Self { calls, plan, recorder, .. } = self;
+        let call = &mut calls[key];
+        let (Phase::Answering { at, .. }, Some(talk)) = (call.phase, &mut call.talk) else {
+            return Said::default();
+        };
+        let mut cx = TalkCx { plan, recorder, due: call.intended, now, out };
+        let said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
+        call.deadline = talk.deadline(plan);
+        said
+    }
+
+    /// Bytes have come on the WebSocket of a call.
+    pub(in crate::worker) fn talk_heard(
+        &mut self,
+        key: CallKey,
+        bytes: &[u8],
+        now: Instant,
+        stamp: Option<Instant>,
+        out: &mut Vec<u8>,
+    ) -> Said {
+        self.with_talk(key, now, out, |talk, cx| talk.handle_bytes(cx, bytes, stamp.unwrap_or(now)))
+    }
+
+    /// Something may be due on the WebSocket of a call.
+    pub(in crate::worker) fn talk_woken(&mut self, key: CallKey, now: Instant, out: &mut Vec<u8>) -> Said {
+        self.with_talk(key, now, out, Talk::wake)
+    }
+
+    /// The WebSocket of a call is to end: nothing new is said.
+    pub(in crate::worker) fn talk_finished(&mut self, key: CallKey, now: Instant, out: &mut Vec<u8>) -> Said {
+        self.with_talk(key, now, out, Talk::finish)
+    }
+
+    fn with_talk(
+        &mut self,
+        key: CallKey,
+        now: Instant,
+        out: &mut Vec<u8>,
+        act: impl FnOnce(&mut Talk, &mut TalkCx<'_>) -> Said,
+    ) -> Said {
+        let Self { calls, plan, recorder, .. } = self;
+        let Some(call) = calls.get_mut(key) else { return Said::default() };
+        let Some(talk) = &mut call.talk else { return Said::default() };
+        let said = act(talk, &mut TalkCx { plan, recorder, due: call.intended, now, out });
+        call.deadline = talk.deadline(plan);
+        said
+    }
+
+    /// The server of a WebSocket does not take what is sent.
+    pub(in crate::worker) fn talk_blocked(&mut self, key: CallKey) {
+        let due = self.calls[key].intended;
+        let most = self.plan.limits.message_size;
+        self.recorder.websocket(due, |figures| {
+            figures.violate(format!("more than {most} bytes wait to be taken"));
+        });
+    }
+
+    /// Returns the WebSockets that are open, with their connections.
+    pub(in crate::worker) fn open_talks(&self) -> Vec<(CallKey, ConnectionKey)> {
+        let open = |(key, call): (CallKey, &Call)| Some((key, call.talk.as_ref()?.connection()?));
+        self.calls.iter().filter_map(open).collect()
+    }
+
+    /// Returns the connection of a call's WebSocket, if that is open.
+    pub(in crate::worker) fn talk_connection(&self, key: CallKey) -> Option<ConnectionKey> {
+        self.calls.get(key)?.talk.as_ref()?.connection()
     }
 }
 

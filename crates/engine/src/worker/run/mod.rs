@@ -4,6 +4,7 @@ mod calls;
 mod inspection;
 mod kept;
 mod stream;
+mod talk;
 
 use std::io;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use slotmap::SlotMap;
 
 pub(super) use self::calls::{Answer, Call, Look, NewCall};
 use self::kept::Kept;
+pub(super) use self::talk::Said;
 use super::CallKey;
 use crate::{Observation, Observer, failure};
 

@@ -81,7 +81,11 @@ impl Reading {
     /// Returns the form in which a reply is read; `None` if it is not read as a stream.
     pub(super) fn of(status: u16, content: Content, streams: &Streams) -> Option<Self> {
         let is_success = (200..300).contains(&status);
-        let is_stream = content.is_event_stream || streams.read == StreamedReplies::All;
+        let is_stream = match streams.read {
+            StreamedReplies::All => true,
+            StreamedReplies::EventStreams => content.is_event_stream,
+            StreamedReplies::None => false,
+        };
         if is_success && is_stream {
             return Some(Self::Events);
         }

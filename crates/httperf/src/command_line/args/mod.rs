@@ -10,6 +10,7 @@ mod results;
 mod sources;
 mod tls;
 mod url;
+mod websocket;
 mod words;
 
 use std::ffi::{OsStr, OsString};
@@ -33,6 +34,7 @@ pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
 pub use url::TypedUrl;
+pub use websocket::WebSocketArgs;
 pub(crate) use words::unknown_word;
 
 /// The arguments of a run. Text is kept as bytes, because a command line need not be UTF-8.
@@ -103,6 +105,8 @@ pub struct Args {
 
     /// Bodies, header fields, lists of requests, and what is checked in replies.
     pub material: MaterialArgs,
+    /// About WebSockets.
+    pub websockets: WebSocketArgs,
 
     /// True if the URLs of a list of whole requests begin with https://.
     pub lists_https: bool,
@@ -265,6 +269,7 @@ impl Default for Args {
             add_header_file: None,
             no_host_header: false,
             material: MaterialArgs::default(),
+            websockets: WebSocketArgs::default(),
             lists_https: false,
             tls: TlsArgs::default(),
             timeout: 0.0,
@@ -439,6 +444,7 @@ impl Args {
         self.check_results()?;
         self.sources.check(self.unix_socket.is_some())?;
         self.material.check(self)?;
+        self.websockets.check(self)?;
         if self.live && self.quiet {
             return Err(ParseStop::rejected("--live: expected no --quiet beside it"));
         }

@@ -32,7 +32,7 @@ impl TypedUrl {
         } else {
             return None;
         };
-        Some(Self { text: word.to_vec(), parsed: HttpUrl::parse(&url) })
+        Some(Self { text: word.to_vec(), parsed: HttpUrl::parse_any(&url) })
     }
 }
 
@@ -133,7 +133,12 @@ impl Args {
         if let Some(path) = &self.unix_socket {
             return format!("{uri} at the socket {}", path.to_string_lossy());
         }
-        let mut target = String::from(if self.uses_tls() { "https://" } else { "http://" });
+        let mut target = String::from(match (self.websocket().is_some(), self.uses_tls()) {
+            (false, false) => "http://",
+            (false, true) => "https://",
+            (true, false) => "ws://",
+            (true, true) => "wss://",
+        });
         let host = text(self.server());
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         let usual_port = if self.uses_tls() { 443 } else { 80 };

@@ -108,7 +108,8 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
     };
     let calls = match (args.num_calls, closed_loop) {
         (Some(calls), _) => calls,
-        (None, Some(_)) if is_endless => UNLIMITED,
+        // A WebSocket has its connection to itself, so that each is an arrival.
+        (None, Some(_)) if is_endless && args.websocket().is_none() => UNLIMITED,
         (None, _) => 1,
     };
     let cap = |connections, excess| Cap { connections, excess };

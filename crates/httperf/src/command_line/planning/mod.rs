@@ -138,6 +138,7 @@ fn plan_of(
         extra_headers,
         headers,
         body,
+        websocket: args.websocket(),
     };
     let workload = match source {
         Source::Options => workload(args, version, targets.len(), warn)?,

@@ -19,6 +19,7 @@ mod sources;
 mod streams;
 mod target;
 mod tls;
+mod websocket;
 mod workload;
 
 pub(crate) use self::tls::parse_server_name;
@@ -45,6 +46,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Bodies and header fields", options: material::OPTIONS },
         Group { title: "Checks of replies", options: checks::OPTIONS },
         Group { title: "Streams and language models", options: streams::OPTIONS },
+        Group { title: "WebSockets", options: websocket::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
         Group { title: "QUIC, under HTTP/3", options: quic::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
@@ -83,7 +85,7 @@ impl Args {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// The number of those groups, which come first above.
-const RUN_GROUPS: usize = 18;
+const RUN_GROUPS: usize = 19;
 
 #[cfg(test)]
 mod tests {

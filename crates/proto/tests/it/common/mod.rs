@@ -30,6 +30,7 @@ pub(crate) fn request_for(method: &str, uri: &str, body: &[u8]) -> Request {
         headers: b"",
         cookie: None,
         body: if body.is_empty() { RequestBody::None } else { RequestBody::Copied(body) },
+        websocket: None,
     }
     .request()
 }

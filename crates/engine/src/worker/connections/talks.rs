@@ -1,0 +1,123 @@
+//! WebSockets on connections: what the server says goes to the call, what the call says to the server.
+
+use httperf_stats::{Failure, Instant};
+
+use super::{Connections, EventKind, Handler, Sinks};
+use crate::Network;
+use crate::worker::run::{Run, Said};
+use crate::worker::{CallKey, ConnectionKey};
+
+impl<N: Network> Connections<N> {
+    /// The server has agreed to the WebSocket of a call.
+    pub(super) fn open_talk<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        call: CallKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let is_http1 = self.connections[key].engine.is_in_order();
+        let said = self.talk(key, call, to.run, |run, out| run.talk_opened(call, key, is_http1, now, out));
+        if said.is_broken {
+            self.give_up_talk(key, call, now, to);
+        } else {
+            self.tell(key, EventKind::Opened { call, wake: said.wake }, now, to);
+        }
+    }
+
+    /// Bytes have come on the WebSocket of a call.
+    pub(super) fn hear_talk<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        call: CallKey,
+        bytes: &[u8],
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let stamp = self.stamp;
+        let said = self.talk(key, call, to.run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
+        if said.is_broken {
+            self.give_up_talk(key, call, now, to);
+        }
+    }
+
+    /// Something may be due on the WebSocket of a call. Returns the instant at which it is to be looked after again.
+    pub(in crate::worker) fn wake_talk<H: Handler<N>>(
+        &mut self,
+        call: CallKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) -> Option<Instant> {
+        let key = to.run.talk_connection(call)?;
+        let said = self.talk(key, call, to.run, |run, out| run.talk_woken(call, now, out));
+        self.settle_talk(key, call, said, now, to);
+        said.wake
+    }
+
+    /// The run is over: closes the WebSockets that are open.
+    pub(in crate::worker) fn finish_talks<H: Handler<N>>(&mut self, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        for (call, key) in to.run.open_talks() {
+            let said = self.talk(key, call, to.run, |run, out| run.talk_finished(call, now, out));
+            self.settle_talk(key, call, said, now, to);
+        }
+    }
+
+    /// Lets the WebSocket of a call act, and takes what it has for the server.
+    fn talk(
+        &mut self,
+        key: ConnectionKey,
+        call: CallKey,
+        run: &mut Run<'_>,
+        act: impl FnOnce(&mut Run<'_>, &mut Vec<u8>) -> Said,
+    ) -> Said {
+        let mut out = std::mem::take(&mut self.said);
+        let mut said = act(run, &mut out);
+        let engine = &mut self.connections[key].engine;
+        if !out.is_empty() {
+            engine.send(call.into(), &out);
+            out.clear();
+            if engine.unsent(call.into()) > run.plan.limits.message_size {
+                run.talk_blocked(call);
+                said.is_broken = true;
+            }
+        }
+        if said.is_over {
+            engine.finish(call.into());
+        }
+        self.said = out;
+        said
+    }
+
+    /// Sends what a WebSocket has said, outside the reading of its connection.
+    fn settle_talk<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        call: CallKey,
+        said: Said,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        if said.is_broken {
+            self.give_up_talk(key, call, now, to);
+        } else {
+            self.settle(key, now, to);
+        }
+    }
+
+    /// Gives up a WebSocket whose server has broken the protocol: over HTTP/1 with its connection.
+    fn give_up_talk<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        call: CallKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) {
+        let connection = &mut self.connections[key];
+        if connection.engine.is_in_order() {
+            self.fail_and_tell(key, Failure::Other, now, to);
+            return;
+        }
+        connection.cancel(call, now, to.run);
+        self.tell(key, EventKind::CallFailed { call, failure: Failure::Other }, now, to);
+    }
+}

@@ -1,0 +1,479 @@
+//! A call that opens a WebSocket, and what is said there.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+use std::time::Duration;
+
+use httperf_load::websocket::Talk as Script;
+use httperf_plan::{Answer, Plan, WebSocket};
+use httperf_proto::request::Request;
+use httperf_proto::websocket::close::{self, GOING_AWAY, NORMAL_CLOSURE};
+use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal};
+use httperf_proto::{HeaderBlock, http1};
+use httperf_stats::{Instant, Mismatch, Recorder, WebSocketEnd};
+
+use crate::worker::ConnectionKey;
+
+/// Messages that are searched for the one that an echo repeats, from the oldest on.
+const SEARCHED_MAX: usize = 1024;
+
+/// Pings without a pong that are remembered.
+const PINGS_MAX: usize = 16;
+
+/// Messages that are sent at one wake-up: a WebSocket that is far behind does not hold up the others.
+const SENT_AT_ONCE: u32 = 64;
+
+/// Messages without an answer that a WebSocket has at most; then the next one waits for an answer, and is late.
+const AWAITED_MAX: usize = 1 << 20;
+
+/// A WebSocket that a call opens.
+#[derive(Debug)]
+pub(super) struct Talk {
+    /// The request of a scenario whose WebSocket it is; `None` for that of the plan.
+    step: Option<u32>,
+    /// The text of its messages, if a step has filled it in.
+    text: Option<Rc<[u8]>>,
+    /// The number of its call.
+    serial: u64,
+    stage: Stage,
+    /// The header block by which the server agrees to it, until it is open.
+    head: Option<HeaderBlock>,
+    /// `None` until it is open.
+    open: Option<Open>,
+}
+
+/// A WebSocket that is open.
+#[derive(Debug)]
+struct Open {
+    codec: websocket::Connection,
+    connection: ConnectionKey,
+    at: Instant,
+    /// The number of messages sent.
+    sent: u64,
+    /// The time from the opening to the instant at which the next message is due, by its schedule if it has one.
+    next: Duration,
+    next_ping: Option<Instant>,
+    /// Messages that are to be answered, in order.
+    awaited: VecDeque<Awaited>,
+    pings: VecDeque<(u64, Instant)>,
+    pings_sent: u64,
+    last_push: Option<Instant>,
+    wire_sent: u64,
+    wire_received: u64,
+    /// The end in words, and whether it was that of an error, once the server has closed it.
+    close: Option<(String, bool)>,
+}
+
+/// A message that is to be answered.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    due: Instant,
+    sent: Instant,
+    /// The hash of its payload, which its echo has as well.
+    digest: u64,
+}
+
+/// The life of a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The server has not agreed to it.
+    Opening,
+    /// Messages are sent.
+    Talking,
+    /// Those that were sent are still to be answered.
+    Finishing,
+    /// We have closed it at this instant.
+    Closing(Instant),
+}
+
+/// What came of a WebSocket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::worker) struct Said {
+    /// Both sides have closed it.
+    pub(in crate::worker) is_over: bool,
+    /// The server has broken the protocol, or takes no more: it is to be given up.
+    pub(in crate::worker) is_broken: bool,
+    /// The instant at which it is to be looked after again.
+    pub(in crate::worker) wake: Option<Instant>,
+}
+
+/// The end of a WebSocket, as its call has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TalkEnd {
+    /// The instant of its opening.
+    pub(super) opened: Instant,
+    pub(super) mismatch: Option<Mismatch>,
+}
+
+/// The parts of a run that a WebSocket works with.
+pub(super) struct TalkCx<'c> {
+    pub(super) plan: &'c Plan,
+    pub(super) recorder: &'c mut Recorder,
+    /// The instant at which the call was due.
+    pub(super) due: Instant,
+    /// The present instant.
+    pub(super) now: Instant,
+    /// The bytes that are to go out.
+    pub(super) out: &'c mut Vec<u8>,
+}
+
+impl Talk {
+    /// A WebSocket that the call with this number is to open.
+    pub(super) fn new(step: Option<u32>, text: Option<Rc<[u8]>>, serial: u64) -> Self {
+        Self { step, text, serial, stage: Stage::Opening, head: None, open: None }
+    }
+
+    fn websocket<'p>(&self, plan: &'p Plan) -> &'p WebSocket {
+        plan.websocket(self.step).expect("a call that opens a WebSocket has one in its plan")
+    }
+
+    fn script<'p>(&self, plan: &'p Plan) -> Script<'p> {
+        Script::new(self.websocket(plan), plan.client, self.serial)
+    }
+
+    /// Returns the connection on which it is open.
+    pub(super) fn connection(&self) -> Option<ConnectionKey> {
+        self.open.as_ref().map(|open| open.connection)
+    }
+
+    /// Returns the instant by which the server must do what is awaited of it, if anything is.
+    pub(super) fn deadline(&self, plan: &Plan) -> Option<Instant> {
+        let open = self.open.as_ref()?;
+        let since = match self.stage {
+            Stage::Closing(since) => since,
+            _ => open.awaited.front()?.sent,
+        };
+        plan.timeouts.reply().map(|limit| since + limit)
+    }
+
+    /// Takes the header block of the reply.
+    pub(super) fn take_head(&mut self, head: HeaderBlock) {
+        self.head = Some(head);
+    }
+
+    /// Returns whether it is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The server has agreed to it, at `at`, by the header block that was taken.
+    pub(super) fn begin(
+        &mut self,
+        cx: &mut TalkCx<'_>,
+        connection: ConnectionKey,
+        request: &Request,
+        is_http1: bool,
+        (sent, at): (Option<Instant>, Instant),
+    ) -> Said {
+        let websocket = self.websocket(cx.plan);
+        let head = self.head.take();
+        let accepted = match accept(request, head.as_ref().map_or(b"", HeaderBlock::as_bytes), is_http1) {
+            Ok(accepted) => accepted,
+            Err(refusal) => {
+                cx.recorder.websocket(cx.due, |figures| figures.violate(refusal.to_string()));
+                return Said { is_broken: true, ..Said::default() };
+            }
+        };
+        cx.recorder.websocket(cx.due, |figures| {
+            figures.open(cx.due, sent, at, accepted.deflate.is_some());
+        });
+        let options = websocket::Options {
+            role: websocket::Role::Client { seed: self.script(cx.plan).mask_seed() },
+            message_size: cx.plan.limits.message_size,
+            deflate: accepted.deflate,
+            fragment: websocket.fragment.and_then(|size| NonZeroUsize::new(size.get() as usize)),
+        };
+        self.stage = Stage::Talking;
+        self.open = Some(Open {
+            codec: websocket::Connection::new(options),
+            connection,
+            at,
+            sent: 0,
+            next: Duration::ZERO,
+            next_ping: websocket.ping_every.map(|time| at + time),
+            awaited: VecDeque::new(),
+            pings: VecDeque::new(),
+            pings_sent: 0,
+            last_push: None,
+            wire_sent: 0,
+            wire_received: 0,
+            close: None,
+        });
+        self.go_on(cx)
+    }
+
+    /// Bytes have come, by the clock of the kernel or ours at `at`.
+    pub(super) fn handle_bytes(&mut self, cx: &mut TalkCx<'_>, bytes: &[u8], at: Instant) -> Said {
+        let Some(open) = &mut self.open else { return Said::default() };
+        open.wire_received += bytes.len() as u64;
+        let expect = cx.plan.websocket(self.step).map_or(Answer::Nothing, |websocket| websocket.expect);
+        let mut input = bytes;
+        let broken = loop {
+            match open.codec.poll_event(&mut input) {
+                Ok(None) => break None,
+                Ok(Some(Event::Message { data, .. })) => {
+                    cx.recorder.websocket(at, |figures| figures.receive(data.len() as u64));
+                    let digest = if expect == Answer::Echo { digest(data) } else { 0 };
+                    open.take_message(expect, digest, at, cx.recorder);
+                }
+                Ok(Some(Event::Ping)) => {}
+                Ok(Some(Event::Pong(data))) => {
+                    if let Ok(number) = data.try_into().map(u64::from_be_bytes) {
+                        open.take_pong(number, at, cx.recorder);
+                    }
+                }
+                Ok(Some(Event::Closed { code, reason: _ })) => {
+                    open.close = Some(match self.stage {
+                        Stage::Closing(_) => {
+                            (format!("client {}", close::words(Some(NORMAL_CLOSURE))), false)
+                        }
+                        _ => {
+                            let is_meant = matches!(code, Some(NORMAL_CLOSURE | GOING_AWAY) | None);
+                            (format!("server {}", close::words(code)), !is_meant)
+                        }
+                    });
+                }
+                Err(violation) => break Some(violation.to_string()),
+            }
+        };
+        if let Some(reason) = broken {
+            cx.recorder.websocket(cx.due, |figures| figures.violate(reason));
+            self.flush(cx);
+            return Said { is_broken: true, ..Said::default() };
+        }
+        self.go_on(cx)
+    }
+
+    /// An instant at which something may be due has come.
+    pub(super) fn wake(&mut self, cx: &mut TalkCx<'_>) -> Said {
+        self.go_on(cx)
+    }
+
+    /// Sends no further messages: the run's time is over. It is closed when those that it sent are answered.
+    pub(super) fn finish(&mut self, cx: &mut TalkCx<'_>) -> Said {
+        if self.stage == Stage::Talking {
+            self.stage = Stage::Finishing;
+        }
+        self.go_on(cx)
+    }
+
+    /// Sends what is due, and closes it if nothing is left to do. Returns what came of it.
+    fn go_on(&mut self, cx: &mut TalkCx<'_>) -> Said {
+        let is_behind = self.send_due(cx);
+        let Some(open) = &mut self.open else { return Said::default() };
+        if self.stage == Stage::Finishing && open.awaited.is_empty() {
+            self.stage = Stage::Closing(cx.now);
+            open.codec.close(NORMAL_CLOSURE, "");
+        }
+        self.flush(cx);
+        let is_over = self.open.as_ref().is_some_and(|open| open.codec.is_closed());
+        let wake = if is_behind { Some(cx.now) } else { self.next_instant(cx.plan) };
+        Said { is_over, is_broken: false, wake }
+    }
+
+    /// Sends the messages and pings that are due. Returns whether more are due than are sent at once.
+    fn send_due(&mut self, cx: &mut TalkCx<'_>) -> bool {
+        let (websocket, script) = (self.websocket(cx.plan), self.script(cx.plan));
+        let Some(open) = &mut self.open else { return false };
+        if open.close.is_some() || !matches!(self.stage, Stage::Talking) {
+            return false;
+        }
+        let ends_at = websocket.lasts.map(|time| open.at + time);
+        let mut payload = Vec::new();
+        for _ in 0..SENT_AT_ONCE {
+            let due = open.message_due(websocket, cx.now);
+            let is_last = websocket.messages.is_some_and(|count| open.sent >= count.get());
+            // What was due before its end is sent, however late.
+            let is_over = ends_at.is_some_and(|end| cx.now >= end && due.is_none_or(|due| due >= end));
+            if is_last || is_over {
+                self.stage = Stage::Finishing;
+                return false;
+            }
+            let Some(due) = due.filter(|due| *due <= cx.now) else { break };
+            payload.clear();
+            match &self.text {
+                Some(text) => payload.extend_from_slice(text),
+                None => script.write_message(open.sent, &mut payload),
+            }
+            open.send(websocket, &script, &payload, due, cx);
+        }
+        open.ping(websocket, cx);
+        open.message_due(websocket, cx.now).is_some_and(|due| due <= cx.now)
+    }
+
+    /// Returns the instant at which the next message or ping is due, or its end.
+    fn next_instant(&self, plan: &Plan) -> Option<Instant> {
+        let open = self.open.as_ref().filter(|_| self.stage == Stage::Talking)?;
+        let websocket = self.websocket(plan);
+        let is_scheduled = websocket.every.is_some() && websocket.message.is_some();
+        let message = (is_scheduled && open.awaited.len() < AWAITED_MAX).then(|| open.at + open.next);
+        let end = websocket.lasts.map(|time| open.at + time);
+        [message, open.next_ping, end].into_iter().flatten().min()
+    }
+
+    /// Hands out what the codec has for the server.
+    fn flush(&mut self, cx: &mut TalkCx<'_>) {
+        if let Some(open) = &mut self.open {
+            let size = cx.out.len();
+            open.codec.take_output(cx.out);
+            open.wire_sent += (cx.out.len() - size) as u64;
+        }
+    }
+
+    /// Ends it at `at`: both sides have closed it if `is_over`. Returns the end, if it was open.
+    pub(super) fn end(
+        &mut self,
+        fate: Fate,
+        due: Instant,
+        at: Instant,
+        recorder: &mut Recorder,
+    ) -> Option<TalkEnd> {
+        let open = self.open.take()?;
+        let (end, is_error) = match (fate, open.close) {
+            (Fate::Closed, Some((close, is_error))) => (WebSocketEnd::Closed { close }, is_error),
+            (Fate::Unfinished, _) => (WebSocketEnd::Unfinished, false),
+            (Fate::Closed | Fate::Cut, _) => (WebSocketEnd::Cut, true),
+        };
+        let is_unfinished = end == WebSocketEnd::Unfinished;
+        for awaited in &open.awaited {
+            recorder.websocket(awaited.due, |figures| figures.unanswered += u64::from(!is_unfinished));
+        }
+        recorder.websocket(due, |figures| {
+            figures.wire_sent_bytes += open.wire_sent;
+            figures.wire_received_bytes += open.wire_received;
+            figures.end(end, at - open.at);
+        });
+        let is_unexpected = is_error || !is_unfinished && !open.awaited.is_empty();
+        Some(TalkEnd { opened: open.at, mismatch: is_unexpected.then_some(Mismatch::Close) })
+    }
+}
+
+/// How a WebSocket ends for its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Its reply was complete.
+    Closed,
+    /// Its call ended before.
+    Cut,
+    /// The run ended before.
+    Unfinished,
+}
+
+impl Open {
+    /// Returns the instant at which the next message is due; `None` if it waits for an answer, or there is none.
+    fn message_due(&self, websocket: &WebSocket, now: Instant) -> Option<Instant> {
+        websocket.message.as_ref()?;
+        match websocket.every {
+            _ if self.awaited.len() >= AWAITED_MAX => None,
+            Some(_) => Some(self.at + self.next),
+            None => self.awaited.is_empty().then_some(now),
+        }
+    }
+
+    fn send(
+        &mut self,
+        websocket: &WebSocket,
+        script: &Script<'_>,
+        payload: &[u8],
+        due: Instant,
+        cx: &mut TalkCx<'_>,
+    ) {
+        let kind = match &websocket.message {
+            Some(message) if message.binary => MessageKind::Binary,
+            _ => MessageKind::Text,
+        };
+        self.codec.send(kind, payload);
+        let is_expected = websocket.expect != Answer::Nothing;
+        cx.recorder.websocket(due, |figures| figures.send(payload.len() as u64, is_expected));
+        if is_expected {
+            let digest = if websocket.expect == Answer::Echo { digest(payload) } else { 0 };
+            self.awaited.push_back(Awaited { due, sent: cx.now, digest });
+        }
+        self.sent += 1;
+        self.next = script.due(self.sent, self.next).unwrap_or_default();
+    }
+
+    fn ping(&mut self, websocket: &WebSocket, cx: &mut TalkCx<'_>) {
+        let (Some(every), Some(due)) = (websocket.ping_every, self.next_ping) else { return };
+        if due > cx.now {
+            return;
+        }
+        // A pause of this program is not made up for by a burst of pings.
+        let mut next = due + every;
+        while next <= cx.now {
+            next = next + every;
+        }
+        self.next_ping = Some(next);
+        self.codec.ping(&self.pings_sent.to_be_bytes());
+        if self.pings.len() == PINGS_MAX {
+            self.pings.pop_front();
+        }
+        self.pings.push_back((self.pings_sent, cx.now));
+        self.pings_sent += 1;
+        cx.recorder.websocket(due, |figures| figures.pings += 1);
+    }
+
+    fn take_message(&mut self, expect: Answer, digest: u64, at: Instant, recorder: &mut Recorder) {
+        let answered = match expect {
+            Answer::Echo => {
+                let searched = self.awaited.iter().take(SEARCHED_MAX);
+                let place = searched.into_iter().position(|awaited| awaited.digest == digest);
+                place.and_then(|place| self.awaited.remove(place))
+            }
+            Answer::Any => self.awaited.pop_front(),
+            Answer::Nothing => None,
+        };
+        match answered {
+            Some(Awaited { due, sent, .. }) => {
+                recorder.websocket(due, |figures| figures.answer(due, sent, at.max(sent)));
+            }
+            None => {
+                let last = self.last_push.replace(at);
+                let since = at - last.unwrap_or(self.at);
+                recorder.websocket(at, |figures| figures.push(since, last.is_none()));
+            }
+        }
+    }
+
+    fn take_pong(&mut self, number: u64, at: Instant, recorder: &mut Recorder) {
+        let Some(place) = self.pings.iter().position(|&(ping, _)| ping == number) else { return };
+        // A server need not answer the pings before the one that it answers (RFC 6455, section 5.5.3).
+        let (_, sent) = self.pings.drain(..=place).next_back().expect("the range has the place");
+        recorder.websocket(sent, |figures| figures.pong(at.max(sent) - sent));
+    }
+}
+
+/// Checks the header block by which a server agrees.
+fn accept(request: &Request, head: &[u8], is_http1: bool) -> Result<Accepted, Refusal> {
+    let sent = |name: &'static [u8]| {
+        let fields = request.header_fields().filter(move |(its, _)| its.eq_ignore_ascii_case(name));
+        fields.map(|(_, value)| value)
+    };
+    let lists = sent(b"sec-websocket-protocol").map(String::from_utf8_lossy);
+    let offer = Offer {
+        deflate: sent(b"sec-websocket-extensions").next().is_some(),
+        protocols: lists
+            .flat_map(|list| list.split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>())
+            .collect(),
+    };
+    let key = sent(b"sec-websocket-key").next().filter(|_| is_http1);
+    offer.check(key, |name| http1::values(head, name))
+}
+
+/// The hash of a payload, by which its echo is known.
+fn digest(payload: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(payload);
+    hasher.finish()
+}
+
+/// The check that a reply fails, as the end of its WebSocket or, without one, its status.
+pub(super) fn mismatch(end: Option<TalkEnd>, status: u16) -> Option<Mismatch> {
+    match end {
+        Some(end) => end.mismatch,
+        // That of an error says all there is to say.
+        None => (status < 400).then_some(Mismatch::Status),
+    }
+}
