@@ -7,7 +7,8 @@ use crate::stamps::Stamp;
 use crate::tls::counts::TlsCounts;
 
 /// The counts of a server. Every request ends in a reply, in a fault, in both (a fault that
-/// [completes the reply](Fault::completes_reply)), in a stream that is cut, or in none of these, if its client left first.
+/// [completes the reply](Fault::completes_reply)), in a stream that is cut, in a WebSocket, or in none
+/// of these, if its client left first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections accepted.
@@ -62,6 +63,12 @@ pub struct Counts {
     pub tokens: u64,
     /// Streams that broke off as asked; not counted as replies.
     pub streams_cut: u64,
+    /// WebSockets opened; not counted as replies.
+    pub websockets: u64,
+    /// Messages received on them.
+    pub messages_received: u64,
+    /// Messages sent on them.
+    pub messages_sent: u64,
     /// Faults, in the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
     /// The counts of TLS.
@@ -137,6 +144,9 @@ impl fmt::Display for Counts {
                 ("events sent".to_owned(), self.events),
                 ("tokens sent".to_owned(), self.tokens),
                 ("streams cut".to_owned(), self.streams_cut),
+                ("WebSockets".to_owned(), self.websockets),
+                ("messages received".to_owned(), self.messages_received),
+                ("messages sent".to_owned(), self.messages_sent),
                 ("requests malformed".to_owned(), self.requests_malformed),
                 ("connections refused".to_owned(), self.connections_refused),
                 ("connections idled out".to_owned(), self.connections_idled_out),

@@ -64,6 +64,7 @@ mod text;
 mod timer;
 mod tls;
 mod transport;
+mod websocket;
 mod wire;
 
 pub use bucket::{Bucket, QueueFull, ServerCapacity};

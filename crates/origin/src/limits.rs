@@ -24,6 +24,8 @@ pub struct Limits {
     pub events_together: u32,
     /// The maximum size of an event's data that a path may ask for.
     pub event_size: u64,
+    /// The maximum size of a message on a WebSocket, decompressed; a larger one ends it.
+    pub message_size: usize,
     /// The maximum size of a request's body that an answer depends on; other bodies are read and forgotten.
     pub request_kept: usize,
     /// The time to wait for a client to close after the server before the socket is dropped.
@@ -41,6 +43,7 @@ impl Default for Limits {
             events: 1_000_000,
             events_together: 1000,
             event_size: 64 << 10,
+            message_size: 16 << 20,
             request_kept: 8 << 20,
             linger: Duration::from_secs(2),
         }

@@ -96,7 +96,8 @@ fn count(shared: &Shared, answer: &Answer) {
     if let Some(fault) = answer.fault {
         counts.add_fault(fault);
     }
-    if answer.fault.is_none_or(Fault::completes_reply) && !answer.is_cut() {
+    let is_reply = !answer.is_cut() && answer.websocket.is_none();
+    if answer.fault.is_none_or(Fault::completes_reply) && is_reply {
         counts.add_reply(answer.status.as_u16());
     }
 }

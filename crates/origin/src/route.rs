@@ -19,6 +19,8 @@ use crate::http2::settings::WINDOW_MAX;
 use crate::openai::{Call, Endpoint, Reply};
 use crate::stream::script::{Format, Script, Wishes};
 use crate::text::{Malformed, parse_size};
+use crate::websocket::{self, Conversation, Manner};
+use httperf_proto::websocket::close::may_be_sent;
 
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,8 @@ pub(crate) struct Answer {
     pub(crate) window: Option<u32>,
     /// A call of the API, which completes the answer once the request's body is there.
     pub(crate) call: Option<Box<Call>>,
+    /// What is said on the WebSocket that the request asks for, if it does.
+    pub(crate) websocket: Option<Box<Conversation>>,
 }
 
 impl Answer {
@@ -47,6 +51,7 @@ impl Answer {
             fields: Vec::new(),
             window: None,
             call: None,
+            websocket: None,
         }
     }
 
@@ -95,6 +100,7 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
 
     let status = steps.status.unwrap_or(status);
     let fault = steps.fault.or(fault);
+    let conversation = websocket::is_asked_for(request).then(|| steps.conversation(config, random.random()));
     let wishes = Wishes { is_never_cut: fault.is_some(), ..steps.wishes };
     let mut answer = Answer {
         status,
@@ -112,7 +118,19 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
         fields: steps.fields,
         window: steps.window,
         call: None,
+        websocket: None,
     };
+    if let Some(conversation) = conversation {
+        if answer.fault.is_none() && answer.status == StatusCode::OK {
+            answer.websocket = Some(Box::new(conversation));
+        }
+        return answer;
+    }
+    if steps.is_websocket {
+        let mut answer = Answer::text(StatusCode::UPGRADE_REQUIRED, "this path is for WebSockets\n");
+        answer.fields.push((header::UPGRADE, HeaderValue::from_static("websocket")));
+        return answer;
+    }
     if has_content(status) {
         // A stream goes on while other requests draw, so it has random numbers of its own.
         if let Some(events) = steps.events {
@@ -150,6 +168,14 @@ struct Steps {
     events: Option<u32>,
     wishes: Wishes,
     endpoint: Option<Endpoint>,
+    /// A step asks for a WebSocket.
+    is_websocket: bool,
+    /// Messages that are pushed on a WebSocket.
+    pushes: Option<u32>,
+    /// Nothing is said on a WebSocket.
+    is_silent: bool,
+    /// The code with which a WebSocket is closed.
+    close: Option<u16>,
 }
 
 impl Steps {
@@ -165,8 +191,8 @@ impl Steps {
             }
             if !known && !name.is_empty() {
                 return Err(Malformed::new(
-                    "size, delay, status, chunked, trailers, fault, sse, first, gap, together, cut, cookie, page, \
-                     redirect, alt-svc, h2-window or v1",
+                    "size, delay, status, chunked, trailers, fault, sse, first, gap, together, cut, ws, push, silent, \
+                     close, cookie, page, redirect, alt-svc, h2-window or v1",
                     name,
                 ));
             }
@@ -197,6 +223,19 @@ impl Steps {
                     "" => config.streams.events,
                     events => count(events, 1..=config.limits.events, "a number of events above 0")?,
                 });
+            }
+            "ws" => self.is_websocket = true,
+            "push" => {
+                self.is_websocket = true;
+                self.pushes =
+                    Some(count(argument(), 1..=config.limits.events, "a number of messages above 0")?);
+            }
+            "silent" => (self.is_websocket, self.is_silent) = (true, true),
+            "close" => {
+                let code = argument();
+                let known = code.parse().ok().filter(|&code| may_be_sent(code));
+                self.close = Some(known.ok_or_else(|| Malformed::new("a code such as 1000 or 4000", code))?);
+                self.is_websocket = true;
             }
             "first" => self.wishes.first = Some(argument().parse()?),
             "gap" => self.wishes.gap = Some(argument().parse()?),
@@ -250,6 +289,27 @@ impl Steps {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// What is said on the WebSocket that the request asks for.
+    fn conversation(&self, config: &Config, seed: u64) -> Conversation {
+        let manner = match self.pushes {
+            _ if self.is_silent => Manner::Silent,
+            Some(messages) => {
+                let format = Format::Numbered { size: self.size };
+                let longest = config.limits.delay;
+                Manner::Push(Box::new(Script::new(
+                    format,
+                    messages,
+                    &self.wishes,
+                    &config.streams,
+                    longest,
+                    seed,
+                )))
+            }
+            None => Manner::Echo(self.wishes.gap.unwrap_or_default()),
+        };
+        Conversation { manner, close: self.close, cut: self.wishes.cut, seed }
     }
 
     /// Sets a cookie that counts visits and one that stays the same, and shows the cookies received.

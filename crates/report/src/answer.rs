@@ -18,6 +18,7 @@ use crate::result::{Document, EarlyEnd};
 use crate::streams::answer_lines;
 use crate::verdict::Level;
 use crate::visits::ScenarioRow;
+use crate::websocket;
 
 /// Width of the screen.
 const WIDTH: usize = 80;
@@ -286,10 +287,13 @@ impl Answer<'_> {
         self.line(f, Tone::Bad, "failed", "", &format!("{step}: {} ({replies}){others}", failed.look))
     }
 
-    /// Waits for events, or for the tokens of a model, and streams that were cut.
+    /// Waits for events, for the tokens of a model, or for answers on WebSockets, and what was cut.
     fn write_streams(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(figures) = &self.document.figures.streams else { return Ok(()) };
-        answer_lines(figures).iter().try_for_each(|(name, what)| self.line(f, Tone::Plain, name, "", what))
+        let figures = &self.document.figures;
+        let streams = figures.streams.as_ref().map(answer_lines).unwrap_or_default();
+        let websockets = figures.websockets.as_ref().map(websocket::answer_lines).unwrap_or_default();
+        let mut lines = streams.iter().chain(&websockets);
+        lines.try_for_each(|(name, what)| self.line(f, Tone::Plain, name, "", what))
     }
 
     /// Comparison of a replay with its recording.

@@ -7,13 +7,14 @@ use crate::answer::statuses;
 use crate::figures::Times;
 use crate::number::{fixed, ratio};
 use crate::result::Document;
+use crate::websocket::WebSocketFigures;
 use httperf_plan::{Target, UNLIMITED, Workload};
 
 /// Column names. New columns go at the end; existing ones are never removed or redefined.
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 112] = [
+pub(crate) const COLUMNS: [&str; 129] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -126,6 +127,23 @@ pub(crate) const COLUMNS: [&str; 112] = [
     "output_tokens",
     "output_token_rate",
     "goodput_percent",
+    "unexpected_close",
+    "websockets_opened",
+    "websockets_refused",
+    "websockets_closed",
+    "websockets_cut",
+    "websockets_unfinished",
+    "messages_sent",
+    "messages_answered",
+    "messages_unanswered",
+    "messages_received",
+    "messages_pushed",
+    "round_trip_p50_ms",
+    "round_trip_p99_ms",
+    "push_gap_p50_ms",
+    "push_gap_p99_ms",
+    "ping_p50_ms",
+    "ping_p99_ms",
 ];
 
 /// Header line with the column names, including the line end.
@@ -258,6 +276,24 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         rate(model.map(|model| model.output_token_rate)),
         percent(model.and_then(|model| model.goodput_share)),
     ]);
+    let websockets = figures.websockets.as_ref();
+    row.push(unexpected(Mismatch::Close));
+    let counts: [fn(&WebSocketFigures) -> u64; 10] = [
+        |figures| figures.opened,
+        |figures| figures.refused,
+        |figures| figures.closed,
+        |figures| figures.cut,
+        |figures| figures.unfinished,
+        |figures| figures.sent,
+        |figures| figures.answered,
+        |figures| figures.unanswered,
+        |figures| figures.received,
+        |figures| figures.pushed,
+    ];
+    row.extend(counts.map(|of| number(websockets.map(of))));
+    row.extend(two(websockets.map(|websockets| &websockets.round_trip_ms)));
+    row.extend(two(websockets.map(|websockets| &websockets.gap_ms)));
+    row.extend(two(websockets.map(|websockets| &websockets.ping_ms)));
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

@@ -127,7 +127,8 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
             let is_of_steps = matches!(mismatch, Mismatch::Capture | Mismatch::Check);
             let is_of_models = mismatch == Mismatch::Answer;
             let has_model = summary.streams.as_ref().is_some_and(|streams| streams.model.is_some());
-            if is_of_steps && summary.visits.is_none() || is_of_models && !has_model {
+            let is_of_websockets = mismatch == Mismatch::Close && summary.websockets.is_none();
+            if is_of_websockets || is_of_steps && summary.visits.is_none() || is_of_models && !has_model {
                 continue;
             }
             write!(f, " {mismatch} {}", mismatches.count(mismatch))?;

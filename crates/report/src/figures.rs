@@ -13,6 +13,7 @@ use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
 use crate::streams::StreamFigures;
 use crate::visits::VisitFigures;
+use crate::websocket::WebSocketFigures;
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +99,9 @@ pub struct RunFigures {
     /// Streams and answers of language models; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamFigures>,
+    /// WebSockets; `None` if calls opened none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websockets: Option<WebSocketFigures>,
     /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
     /// Point at which the run became steady.
@@ -214,6 +218,7 @@ impl RunFigures {
             visits: VisitFigures::of(plan, summary),
             replay: ReplayComparison::of(plan, summary),
             streams: StreamFigures::of(plan, summary),
+            websockets: WebSocketFigures::of(summary),
             confidence: confidence(summary),
             steady: Steady::of(summary),
         }

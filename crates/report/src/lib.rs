@@ -38,6 +38,7 @@ mod times;
 mod tls;
 mod verdict;
 mod visits;
+mod websocket;
 
 pub use all_calls::{AllCalls, NoReply, Percentile};
 pub use answer::answer;
@@ -61,3 +62,4 @@ pub use times::times;
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};
 pub use visits::{FailedLook, PhaseRows, ScenarioRow, StepRow, VisitFigures, steps_csv};
+pub use websocket::{WebSocketFigures, websockets};

@@ -231,7 +231,7 @@ fn write_model(
     write_reasons(f, "errors told", &model.errors)
 }
 
-fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[TimesRow<'_>]) -> fmt::Result {
+pub(crate) fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[TimesRow<'_>]) -> fmt::Result {
     rows.iter().filter(|row| !row.times.is_empty()).try_for_each(|row| write_times(f, row.name, row.times))
 }
 
@@ -357,14 +357,16 @@ pub(crate) fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
     Some(format!("{} of the calls that ended ({}) met {bounds}", percent(share), per_second(rate)))
 }
 
+/// Median and 99th percentile in a few words; `None` if neither is known.
+pub(crate) fn percentiles(times: &Times) -> Option<String> {
+    let known = [("p50", times.p50), ("p99", times.p99)];
+    let known: Vec<String> =
+        known.into_iter().filter_map(|(name, ms)| Some(format!("{} ({name})", time(ms?)))).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
 /// Lines of the answer: a name and what there is to say.
 pub(crate) fn answer_lines(figures: &StreamFigures) -> Vec<(&'static str, String)> {
-    let percentiles = |times: &Times| {
-        let known = [("p50", times.p50), ("p99", times.p99)];
-        let known: Vec<String> =
-            known.into_iter().filter_map(|(name, ms)| Some(format!("{} ({name})", time(ms?)))).collect();
-        (!known.is_empty()).then(|| known.join(", "))
-    };
     let named = |names: &[(&str, &Times)]| {
         let known = names.iter().filter_map(|(name, times)| Some(format!("{name} {}", percentiles(times)?)));
         known.collect::<Vec<_>>().join("; ")

@@ -14,6 +14,7 @@ use crate::times::times;
 use crate::tls::tls;
 use crate::verdict::verdict_section;
 use crate::visits::visits;
+use crate::websocket::websockets;
 
 impl Document {
     /// The classic report with the objectives; if `full`, with the additions of the full one.
@@ -33,7 +34,8 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     let mut text = times(summary).to_string();
     text += &visits(document.figures.visits.as_ref(), screen);
     text += &replay(plan, summary).to_string();
-    text += &format!("{}{}{}", streams(plan, summary), tls(plan, summary), http2(summary));
+    text += &format!("{}{}", streams(plan, summary), websockets(summary));
+    text += &format!("{}{}", tls(plan, summary), http2(summary));
     text += &format!("{}{}", details(document), fleet(document.fleet.as_ref(), screen));
     text += &format!("{}{}", verdict_section(verdict), section(document));
     format!("{}{}", screen.fitted(text), answer(document, screen.colours))

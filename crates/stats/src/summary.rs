@@ -627,8 +627,8 @@ impl Summary {
             sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.completed),
             request_bytes: self.request_bytes,
             reply_bytes: self.header_bytes + self.content_bytes,
-            events: streams.map_or(0, |streams| streams.events)
-                + self.websockets.as_ref().map_or(0, |websockets| websockets.received),
+            events: streams.map_or(0, |streams| streams.events),
+            messages: self.websockets.as_ref().map_or(0, |websockets| websockets.received),
             output_tokens: streams
                 .and_then(|streams| streams.model.as_ref())
                 .map_or(0, |model| model.output_tokens),

@@ -25,9 +25,12 @@ pub struct Window {
     pub request_bytes: u64,
     /// Bytes of the header blocks and bodies of these replies.
     pub reply_bytes: u64,
-    /// Events of streams, and messages received on WebSockets.
+    /// Events of streams.
     #[serde(default)]
     pub events: u64,
+    /// Messages received on WebSockets.
+    #[serde(default)]
+    pub messages: u64,
     /// Tokens of models' answers that became complete.
     #[serde(default)]
     pub output_tokens: u64,
@@ -42,6 +45,7 @@ impl AddAssign for Window {
         self.request_bytes += other.request_bytes;
         self.reply_bytes += other.reply_bytes;
         self.events += other.events;
+        self.messages += other.messages;
         self.output_tokens += other.output_tokens;
     }
 }
@@ -59,6 +63,7 @@ impl Sub for Window {
             request_bytes: self.request_bytes - earlier.request_bytes,
             reply_bytes: self.reply_bytes - earlier.reply_bytes,
             events: self.events - earlier.events,
+            messages: self.messages - earlier.messages,
             output_tokens: self.output_tokens - earlier.output_tokens,
         }
     }
@@ -77,8 +82,10 @@ pub struct Throughput {
     pub sessions: f64,
     /// Bytes of requests, and of the header blocks and bodies of replies.
     pub bytes: f64,
-    /// Events of streams, and messages received on WebSockets.
+    /// Events of streams.
     pub events: f64,
+    /// Messages received on WebSockets.
+    pub messages: f64,
     /// Tokens of models' answers that became complete.
     pub output_tokens: f64,
 }
@@ -96,6 +103,7 @@ impl Throughput {
             sessions: per_second(window.sessions),
             bytes: per_second(window.request_bytes + window.reply_bytes),
             events: per_second(window.events),
+            messages: per_second(window.messages),
             output_tokens: per_second(window.output_tokens),
         }
     }

@@ -26,6 +26,7 @@ use crate::intake::Intake;
 use crate::link::{Ending, Link};
 use crate::reply::{add_fields, prepare};
 use crate::route::Answer;
+use crate::websocket::Opening;
 use crate::wire::Wire;
 
 /// Speaks HTTP/1 until the connection is over. `None` if it ended early.
@@ -101,10 +102,15 @@ async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<Hyp
         handover.takeover.replace(Some(Takeover::Upgrade(upgrade)));
         return pending().await;
     }
-    let (answer, ending) = {
+    let (mut answer, ending) = {
         let intake = Intake::default();
         prepare(link, &request, &intake, read(body, &intake)).await
     };
+    if let Some(conversation) = answer.websocket.take() {
+        let opening = Box::new(Opening::new(&request, *conversation));
+        handover.takeover.replace(Some(Takeover::WebSocket(opening)));
+        return pending().await;
+    }
     if needs_takeover(&answer, &request) {
         let ticket = Ticket::new(answer, &request, ending);
         handover.takeover.replace(Some(Takeover::Reply(ticket)));

@@ -21,6 +21,7 @@ use crate::http2::upgrade::{Upgrade, upgrade};
 use crate::link::{Ending, Link};
 use crate::reply::{SERVER_NAME, lists};
 use crate::route::Answer;
+use crate::websocket::{End, Opening, converse};
 use crate::wire::{Wire, within};
 
 /// The next use of a wire taken from hyper.
@@ -34,6 +35,8 @@ pub(crate) enum Takeover {
     Reply(Ticket),
     /// Speak HTTP/2 from now on.
     Upgrade(Upgrade),
+    /// Open a WebSocket.
+    WebSocket(Box<Opening>),
 }
 
 /// A reply to write, with the properties of its request that still matter.
@@ -148,6 +151,10 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             return Ok(None);
         }
         Takeover::Reply(ticket) => ticket,
+        Takeover::WebSocket(opening) => {
+            open_websocket(wire, link, *opening).await?;
+            return Ok(None);
+        }
         Takeover::Upgrade(asked) => {
             upgrade(wire, link, asked).await?;
             return Ok(None);
@@ -213,6 +220,20 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
     }
     within(linger, reply.wire.close()).await;
     Ok(None)
+}
+
+/// Opens a WebSocket, and talks there until it ends.
+async fn open_websocket(mut wire: Wire, link: &Rc<Link>, opening: Opening) -> io::Result<()> {
+    let Opening { head, deflate, conversation } = opening;
+    wire.write_all(&head).await?;
+    wire.flush().await?;
+    let end = converse(&mut wire, link, deflate, conversation).await?;
+    let linger = link.shared.config.limits.linger;
+    match end {
+        End::Closed => within(linger, wire.close()).await,
+        End::Cut => within(linger, wire.cut()).await,
+    }
+    Ok(())
 }
 
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1> and

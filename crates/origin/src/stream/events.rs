@@ -6,8 +6,14 @@ use crate::stamps::Departure;
 
 /// Writes an event whose data have this size, or are as small as possible.
 pub(super) fn write_numbered(index: u32, size: u64, departure: Departure, out: &mut Vec<u8>) {
-    let Departure { sent_ns, due_ns } = departure;
     write!(out, "id: {index}\ndata: ").expect("a Vec takes any bytes");
+    write_data(index, size, departure, out);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Writes the data alone.
+pub(super) fn write_data(index: u32, size: u64, departure: Departure, out: &mut Vec<u8>) {
+    let Departure { sent_ns, due_ns } = departure;
     let start = out.len();
     write!(out, r#"{{"event":{index},"sent_ns":{sent_ns},"due_ns":{due_ns}"#).expect("a Vec takes any bytes");
     let around = out.len() - start + PADDING_BEFORE.len() + PADDING_AFTER.len();
@@ -20,7 +26,6 @@ pub(super) fn write_numbered(index: u32, size: u64, departure: Departure, out: &
         }
         None => out.push(b'}'),
     }
-    out.extend_from_slice(b"\n\n");
 }
 
 const PADDING_BEFORE: &[u8] = br#","padding":""#;

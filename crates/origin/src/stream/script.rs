@@ -115,6 +115,26 @@ impl Script {
         self.schedule.clone().last(events.div_ceil(self.together))
     }
 
+    /// Returns the number of events.
+    pub(crate) fn events(&self) -> u32 {
+        self.events
+    }
+
+    /// Returns the number of events in a write.
+    pub(crate) fn together(&self) -> u32 {
+        self.together
+    }
+
+    /// Returns the instant of the next write, as time since the header.
+    pub(crate) fn due(&self) -> Duration {
+        self.schedule.due()
+    }
+
+    /// Goes on to the write after it.
+    pub(crate) fn advance(&mut self) {
+        self.schedule.advance();
+    }
+
     /// Returns true if something goes right behind the header.
     pub(super) fn has_opening(&self) -> bool {
         matches!(&self.format, Format::Completion(completion) if completion.has_opening())
@@ -143,6 +163,13 @@ impl Script {
         match &self.format {
             Format::Numbered { size } => events::write_numbered(index, *size, departure, out),
             Format::Completion(completion) => completion.write_token(index, departure, out),
+        }
+    }
+
+    /// Writes the data of a numbered event alone: a message on a WebSocket.
+    pub(crate) fn write_message(&self, index: u32, departure: Departure, out: &mut Vec<u8>) {
+        if let Format::Numbered { size } = &self.format {
+            events::write_data(index, *size, departure, out);
         }
     }
 

@@ -6,7 +6,7 @@
 //!   objective   = metric relation bound
 //!   metric      = [ clock "." ] figure | share | "replies"
 //!   clock       = "latency" | "service" | "response" | "transfer" | "connect" | "handshake" | "session" | "lag"
-//!               | "first" | "gap" (events of a stream) | "ttft" | "itl" | "tpot" | "e2e" (answers of a language model)
+//!               | "first" | "gap" (events of a stream) | "rtt" | "ping" (WebSockets) | "ttft" | "itl" | "tpot" | "e2e" (answers of a language model)
 //!   figure      = "p" number | "mean" | "min" | "max"
 //!   share       = "errors" | "failed" | "unexpected" | "checks" | "goodput" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
 //!   relation    = "<" | "<=" | ">" | ">="
@@ -130,6 +130,10 @@ pub enum Clock {
     TokenGap,
     /// The mean time between the tokens of an answer.
     PerToken,
+    /// From the instant at which a message on a WebSocket was due to its answer.
+    RoundTrip,
+    /// From a ping on a WebSocket to its pong.
+    Ping,
 }
 
 /// A statistic of many times.
@@ -353,7 +357,7 @@ impl Display for Metric {
 
 impl Clock {
     /// All clocks.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Latency,
         Self::Service,
         Self::Response,
@@ -367,6 +371,8 @@ impl Clock {
         Self::FirstToken,
         Self::TokenGap,
         Self::PerToken,
+        Self::RoundTrip,
+        Self::Ping,
     ];
 
     /// Returns the name, as it is typed.
@@ -383,6 +389,8 @@ impl Clock {
             Self::Lag => "lag",
             Self::FirstEvent => "first",
             Self::Gap => "gap",
+            Self::RoundTrip => "rtt",
+            Self::Ping => "ping",
             Self::FirstToken => "ttft",
             Self::TokenGap => "itl",
             Self::PerToken => "tpot",

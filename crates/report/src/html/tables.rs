@@ -13,6 +13,7 @@ use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
 use crate::streams::{TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows};
 use crate::tls::{describe, occurring_kinds};
+use crate::websocket;
 
 use super::about::Fact;
 use super::cut;
@@ -366,6 +367,24 @@ pub(super) fn model(document: &Document) -> Option<Protocol> {
     ]);
     let table = timed_rows("Times of answers, in ms", &model_rows(model));
     Some(Protocol { title: "Language model", facts, table: Some(table) })
+}
+
+/// WebSockets and their messages.
+pub(super) fn websockets(document: &Document) -> Option<Protocol> {
+    let websockets = document.summary.websockets.as_deref()?;
+    let figures = document.figures.websockets.as_ref()?;
+    let given = |is_given: bool, what: String| if is_given { what } else { String::new() };
+    let facts = facts([
+        ("WebSockets", websocket::fates(websockets)),
+        ("Messages", websocket::messages(figures)),
+        ("Pushed", given(figures.pushed > 0, websocket::pushed(figures))),
+        ("Pings", given(websockets.pings > 0, websocket::pings(websockets))),
+        ("Bytes", websocket::bytes(websockets)),
+        ("Closed by", names(&websockets.closes)),
+        ("Violations", names(&websockets.violations)),
+    ]);
+    let table = timed_rows("Times of WebSockets, in ms", &websocket::rows(websockets));
+    Some(Protocol { title: "WebSockets", facts, table: Some(table) })
 }
 
 fn timed_rows(caption: &'static str, rows: &[TimesRow<'_>]) -> Table {

@@ -9,6 +9,7 @@ use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::result::Document;
 use crate::streams::{ModelFigures, StreamFigures};
+use crate::websocket::WebSocketFigures;
 
 /// A figure with its name and notes.
 pub(super) struct Tile {
@@ -29,6 +30,7 @@ pub(super) fn of(document: &Document) -> Vec<Tile> {
         latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
     ];
     tiles.extend(figures.streams.as_ref().map(streams).unwrap_or_default());
+    tiles.extend(figures.websockets.as_ref().map(websockets).unwrap_or_default());
     tiles.extend([
         latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
         errors(document),
@@ -71,6 +73,37 @@ fn streams(figures: &StreamFigures) -> Vec<Tile> {
             ),
         ],
     }
+}
+
+/// Waits on WebSockets: a row of four.
+fn websockets(figures: &WebSocketFigures) -> Vec<Tile> {
+    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
+        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
+        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
+    };
+    let (round_trip, gap) = (&figures.round_trip_ms, &figures.gap_ms);
+    let mut fates = vec![format!("{} closed", count(figures.closed))];
+    for (number, what) in [(figures.cut, "cut"), (figures.unfinished, "open when the run ended")] {
+        if number > 0 {
+            fates.push(format!("{} {what}", count(number)));
+        }
+    }
+    let sent = format!("{} sent, {} answered", count(figures.sent), count(figures.answered));
+    let received = format!("{} received, {} pushed", count(figures.received), count(figures.pushed));
+    vec![
+        tile("WebSockets", count(figures.opened), fates),
+        if round_trip.samples > 0 || gap.samples == 0 {
+            wait("Round trip p50", round_trip.p50, round_trip, "message due to its answer")
+        } else {
+            wait("Gap p50", gap.p50, gap, "between messages that came apart")
+        },
+        if round_trip.samples > 0 || gap.samples == 0 {
+            wait("Round trip p99", round_trip.p99, round_trip, "message due to its answer")
+        } else {
+            wait("Gap p99", gap.p99, gap, "between messages that came apart")
+        },
+        tile("Messages", per_second(figures.received_rate), vec![sent, received]),
+    ]
 }
 
 fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {

@@ -226,6 +226,23 @@ impl<'a> Times<'a> {
             Clock::Transfer => without_end(Cow::Borrowed(&summary.transfer)),
             Clock::Connect => without_end(Cow::Borrowed(&summary.connect)),
             Clock::Lag => without_end(Cow::Borrowed(&summary.lag)),
+            Clock::RoundTrip => match summary.websockets.as_deref() {
+                Some(websockets) => Self {
+                    taken: Cow::Borrowed(&websockets.round_trip.latency),
+                    endless: websockets.unanswered,
+                },
+                None => without_end(Cow::Owned(Timing::default())),
+            },
+            Clock::Ping => without_end(match summary.websockets.as_deref() {
+                Some(websockets) => Cow::Borrowed(&websockets.ping),
+                None => Cow::Owned(Timing::default()),
+            }),
+            Clock::Gap if summary.streams.is_none() && summary.websockets.is_some() => without_end(
+                summary
+                    .websockets
+                    .as_deref()
+                    .map_or_else(Cow::default, |websockets| Cow::Borrowed(&websockets.gap)),
+            ),
             Clock::FirstEvent | Clock::Gap | Clock::FirstToken | Clock::TokenGap | Clock::PerToken => {
                 Self::of_streams(clock, bound, summary)
                     .unwrap_or_else(|| without_end(Cow::Owned(Timing::default())))

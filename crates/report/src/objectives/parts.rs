@@ -99,6 +99,7 @@ impl Part {
             Clock::Session => times(&self.completed, self.abandoned.moments.count()),
             Clock::Response | Clock::Transfer | Clock::Connect | Clock::Handshake | Clock::Lag => None,
             Clock::FirstEvent | Clock::Gap | Clock::FirstToken | Clock::TokenGap | Clock::PerToken => None,
+            Clock::RoundTrip | Clock::Ping => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Objectives that a plan cannot measure, and those that can be watched while a run goes on.
 
 use httperf_plan::objective::{Clock, Metric, Objective, Share};
-use httperf_plan::{Arrivals, Plan, StreamedReplies, Workload};
+use httperf_plan::{Arrivals, Plan, StreamedReplies, WebSocket, Workload};
 use thiserror::Error;
 
 const MODEL: &str = "answers of a language model, which --llm reads";
@@ -81,6 +81,13 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
             (plan.replies.streams.read == StreamedReplies::None)
                 .then_some("replies that are read as streams, which --stream=off turns off")
         }
+        Metric::Time { clock: Clock::RoundTrip, .. } => {
+            let answers = |websocket: &WebSocket| websocket.awaits_answers();
+            (!opens(plan, answers))
+                .then_some("messages on WebSockets that are to be answered (a ws:// URL, or --ws)")
+        }
+        Metric::Time { clock: Clock::Ping, .. } => (!opens(plan, |websocket| websocket.ping_every.is_some()))
+            .then_some("pings on WebSockets (--ws-ping)"),
         Metric::Time { clock: Clock::FirstToken | Clock::TokenGap | Clock::PerToken, .. } => {
             plan.replies.streams.model.is_none().then_some(MODEL)
         }
@@ -102,6 +109,17 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
     }
 }
 
+/// Returns whether calls open WebSockets of this kind.
+fn opens(plan: &Plan, is_wanted: impl Fn(&WebSocket) -> bool) -> bool {
+    match &plan.workload {
+        Workload::Scenarios(scenarios) => {
+            let opened = scenarios.requests.iter().filter_map(|request| request.websocket.as_ref());
+            opened.map(|opened| &opened.talk).any(is_wanted)
+        }
+        _ => plan.request.websocket.as_ref().is_some_and(is_wanted),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check_error, planned};
@@ -112,6 +130,8 @@ mod tests {
             (&[][..], "handshake.p99<5ms", "TLS, which an https:// URL or --ssl asks for"),
             (&[], "session.p99<1s", "a session workload (--wsess, --wsesslog or --wsesspage)"),
             (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
+            (&[], "rtt.p99<1s", "messages on WebSockets that are to be answered (a ws:// URL, or --ws)"),
+            (&["--ws"], "ping.p99<1s", "pings on WebSockets (--ws-ping)"),
             (&[], "ttft.p99<1s", "answers of a language model, which --llm reads"),
             (
                 &["--llm=openai", "--body=x"],
@@ -144,6 +164,7 @@ mod tests {
             &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],
             &["--expect-status=200", "--slo=unexpected<=0"],
             &["--slo=first.p99<1s,gap.max<1s"],
+            &["--ws", "--ws-ping=1s", "--slo=rtt.p99<1s,ping.max<1s,gap.p50<1s"],
             &[
                 "--llm=openai",
                 "--body=x",
