@@ -18,3 +18,4 @@ mod strangers;
 mod streams;
 mod threads;
 mod tls;
+mod websockets;

@@ -69,7 +69,13 @@ fn server(plan: &Plan, target: &Target) -> String {
 
 /// Scheme, host and port of a target whose host is shown as given.
 fn origin(plan: &Plan, target: &Target, host: String) -> String {
-    let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
+    let is_websocket = plan.request.websocket.is_some();
+    let (scheme, usual_port) = match (is_websocket, plan.tls.is_some()) {
+        (false, false) => ("http", 80),
+        (false, true) => ("https", 443),
+        (true, false) => ("ws", 80),
+        (true, true) => ("wss", 443),
+    };
     // With `--server` and `--port`, as in the classic tool, `Host` has no port.
     let port = match target.port() {
         Some(port) if port != usual_port => format!(":{port}"),

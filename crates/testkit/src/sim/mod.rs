@@ -9,6 +9,7 @@ mod http2;
 mod http3;
 mod plans;
 mod tls;
+mod websocket;
 mod world;
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ pub use plans::{
     Edit, at_once, calls, connections, file_session, listed, nonzero, replay, scenarios, sessions, uniform,
 };
 pub use tls::{Goodbye, TlsPeer, tls_server};
+pub use websocket::{Say, WebSocketPeer, WsHeard};
 
 /// The other end of every connection. Times are since the start of the run.
 pub trait Peer {
