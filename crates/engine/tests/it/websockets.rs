@@ -8,7 +8,7 @@ use httperf_plan::{
 };
 use httperf_stats::{CallOutcome, Failure, Summary, WebSocketSummary};
 use httperf_testkit::sim::{
-    Action, Edit, WsHeard, HttpPeer, Link, Peer, Say, WebSocketPeer, at_once, calls, connections, reply, run,
+    Action, Edit, HttpPeer, Link, Peer, Say, WebSocketPeer, WsHeard, at_once, calls, connections, reply, run,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -62,7 +62,10 @@ fn a_message_is_answered_and_the_websocket_closed() {
     assert_eq!(all.closes.by_frequency(), [("client 1000 (normal closure)", 3)]);
     // The latency of a call is that of the opening.
     assert_eq!((summary.replies, summary.completed().latency.moments.max()), (3, 0.02));
-    assert_eq!((summary.calls_with(CallOutcome::Success).latency.moments.count(), summary.errors.total()), (3, 0));
+    assert_eq!(
+        (summary.calls_with(CallOutcome::Success).latency.moments.count(), summary.errors.total()),
+        (3, 0)
+    );
 }
 
 #[test]
@@ -76,7 +79,8 @@ fn messages_leave_on_their_schedule_whatever_the_server_does() {
             vec![Say::Text(ms(wait), text.to_owned())]
         }
     });
-    let websocket = WebSocket { every: every(ms(10)), messages: NonZeroU64::new(100), ..WebSocket::default() };
+    let websocket =
+        WebSocket { every: every(ms(10)), messages: NonZeroU64::new(100), ..WebSocket::default() };
     let summary = run(&plan(2, websocket), Link::default(), standing_still).summary;
     let all = websockets(&summary);
     assert_eq!((all.sent, all.answered, all.unanswered), (200, 200, 0));
@@ -89,7 +93,8 @@ fn messages_leave_on_their_schedule_whatever_the_server_does() {
 
 #[test]
 fn a_websocket_lasts_as_long_as_it_is_to() {
-    let websocket = WebSocket { every: every(ms(30)), messages: None, lasts: Some(ms(300)), ..WebSocket::default() };
+    let websocket =
+        WebSocket { every: every(ms(30)), messages: None, lasts: Some(ms(300)), ..WebSocket::default() };
     let summary = run(&plan(2, websocket), Link::default(), echoing()).summary;
     let all = websockets(&summary);
     // Messages at 0, 30, …, 270 ms; the last is answered when it is closed.
@@ -157,7 +162,13 @@ fn echoes_are_told_from_news_and_from_each_other() {
 
 #[test]
 fn pings_are_timed() {
-    let websocket = WebSocket { ping_every: Some(ms(100)), message: None, messages: None, lasts: Some(ms(450)), ..WebSocket::default() };
+    let websocket = WebSocket {
+        ping_every: Some(ms(100)),
+        message: None,
+        messages: None,
+        lasts: Some(ms(450)),
+        ..WebSocket::default()
+    };
     let link = Link { latency: ms(4), ..Link::default() };
     let summary = run(&plan(2, websocket), link, echoing()).summary;
     let all = websockets(&summary);
@@ -169,7 +180,8 @@ fn pings_are_timed() {
 fn a_hostile_link_changes_no_count() {
     for seed in 0..30 {
         let link = Link { seed, hostile: true, latency: ms(3), jitter: ms(2), ..Link::default() };
-        let message = WebSocketMessage { binary: false, payload: Payload::Numbered(NonZeroU32::new(700).unwrap()) };
+        let message =
+            WebSocketMessage { binary: false, payload: Payload::Numbered(NonZeroU32::new(700).unwrap()) };
         let websocket = WebSocket {
             message: Some(message),
             messages: NonZeroU64::new(20),
@@ -199,7 +211,8 @@ fn what_does_not_open_a_websocket_is_no_success() {
     assert_eq!(refused.calls_with(CallOutcome::HttpError).latency.moments.count(), 2);
     // It says so, and does not know the key.
     let forged = HttpPeer::new(|_| {
-        let head = "HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n";
+        let head =
+            "HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n";
         vec![Action::Send(ms(1), head.as_bytes().to_vec())]
     });
     let forged = run(&plan(2, WebSocket::default()), Link::default(), forged).summary;
@@ -219,7 +232,10 @@ fn a_server_that_ends_it_badly_is_told_of() {
     };
     let cut = ending(Say::End(ms(5)));
     assert_eq!((fates(&cut), cut.errors.count(Failure::Reset)), ((2, 0, 0, 2, 0), 2));
-    assert_eq!((websockets(&cut).unanswered, cut.calls_with(CallOutcome::Failure).latency.moments.count()), (2, 2));
+    assert_eq!(
+        (websockets(&cut).unanswered, cut.calls_with(CallOutcome::Failure).latency.moments.count()),
+        (2, 2)
+    );
     let failed = ending(Say::Close(ms(5), 1011));
     assert_eq!((fates(&failed), failed.mismatches.close, failed.errors.total()), ((2, 0, 2, 0, 0), 2, 0));
     assert_eq!(websockets(&failed).closes.by_frequency(), [("server 1011 (internal error)", 2)]);
@@ -240,7 +256,8 @@ fn a_server_that_ends_it_badly_is_told_of() {
 #[test]
 fn an_answer_that_does_not_come_times_out_and_silence_alone_does_not() {
     let limited = |websocket| {
-        plan(2, websocket).with(|plan| plan.timeouts = Timeouts { timeout: Some(ms(100)), ..Timeouts::default() })
+        plan(2, websocket)
+            .with(|plan| plan.timeouts = Timeouts { timeout: Some(ms(100)), ..Timeouts::default() })
     };
     let mute = || WebSocketPeer::new(ms(20), |_, _| Vec::new());
     let summary = run(&limited(WebSocket::default()), Link::default(), mute()).summary;

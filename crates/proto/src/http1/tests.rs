@@ -697,3 +697,97 @@ proptest! {
         prop_assert!(copied == whole);
     }
 }
+
+/// A request that opens a WebSocket.
+fn opening() -> Request {
+    let opening = crate::request::Opening { key: "k", extensions: "", protocols: "" };
+    crate::request::RequestParts { websocket: Some(opening), ..crate::request::RequestParts::to(b"/ws") }
+        .request()
+}
+
+/// An engine that has sent a request that opens a WebSocket.
+fn opened() -> Engine {
+    let mut engine = Engine::new(Options { bodies: false, ..BODIES });
+    engine.submit(ONE, opening()).unwrap();
+    let mut out = Vec::new();
+    while engine.poll_transmit(&mut out) {}
+    engine.handle_written(out.len());
+    while engine.poll_sent().is_some() {}
+    engine
+}
+
+const AGREED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+
+#[test]
+fn a_websocket_is_a_reply_that_lasts_until_both_sides_have_closed_it() {
+    let bytes = [AGREED.as_bytes(), b"\x81\x02hi\x88\x00"].concat();
+    for cut in 0..=bytes.len() {
+        let mut engine = opened();
+        let (events, error) = feed(&mut engine, &[&bytes[..cut], &bytes[cut..]], false);
+        let expected = [
+            Event::ReplyStarted { call: ONE, status: 101 },
+            Event::ReplyHead { call: ONE, head: HeaderBlock::new(AGREED.as_bytes()) },
+            Event::StreamStarted { call: ONE, content: Content::default() },
+            Event::ReplyBody { call: ONE, data: b"\x81\x02hi\x88\x00"[..].into() },
+        ];
+        assert_eq!((&events[..], error), (&expected[..], None), "cut at {cut}");
+        assert_eq!((engine.capacity(), engine.pending_count(), engine.skippable()), (0, 1, 0));
+        engine.finish();
+        let size = ReplySize { header: AGREED.len() as u64, content: 6, footer: 0 };
+        let done = Event::ReplyDone { call: ONE, size, reuse: Reuse::Close };
+        assert_eq!(feed(&mut engine, &[b""], false), (vec![done], None));
+        assert_eq!(feed(&mut engine, &[b"more"], true), (Vec::new(), None), "what follows is ignored");
+    }
+}
+
+#[test]
+fn what_is_sent_on_a_websocket_goes_out_in_order() {
+    let mut engine = opened();
+    engine.send(b"too early: it is dropped");
+    assert!(!engine.wants_write());
+    feed(&mut engine, &[AGREED.as_bytes()], false);
+    engine.send(b"one");
+    engine.send(b"two");
+    let mut out = Vec::new();
+    assert_eq!(engine.poll_transmit_shared(&mut out), b"onetwo");
+    assert_eq!(engine.unsent(), 6);
+    engine.handle_written(4);
+    assert_eq!(engine.poll_sent(), None);
+    engine.handle_blocked();
+    engine.send(b"three");
+    let mut rest = Vec::new();
+    assert!(engine.poll_transmit(&mut rest) && !engine.poll_transmit(&mut rest));
+    assert_eq!((&rest[..], engine.goodbye()), (&b"wothree"[..], &b""[..]));
+    engine.handle_written(7);
+    assert!(!engine.wants_write() && engine.unsent() == 0);
+    engine.send(b"bye");
+    engine.finish();
+    feed(&mut engine, &[b""], false);
+    assert_eq!(engine.goodbye(), b"bye", "it goes before the connection is closed");
+}
+
+#[test]
+fn a_websocket_that_ends_without_a_close_is_cut() {
+    let mut engine = opened();
+    let (events, error) = feed(&mut engine, &[AGREED.as_bytes(), b"\x81"], true);
+    assert_eq!((events.len(), error), (4, Some(ProtocolError::Truncated)));
+    // Any other reply is one like those to other requests.
+    let mut engine = opened();
+    let (events, error) = feed(&mut engine, &[b"HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"], false);
+    assert!(
+        matches!(events[..], [Event::ReplyStarted { status: 403, .. }, Event::ReplyDone { .. }]),
+        "{events:?}"
+    );
+    assert_eq!((error, engine.capacity() > 0), (None, true));
+}
+
+#[test]
+fn nothing_may_wait_behind_a_websocket() {
+    let mut engine = opened();
+    engine.submit(TWO, opening()).unwrap();
+    let mut out = Vec::new();
+    while engine.poll_transmit(&mut out) {}
+    engine.handle_written(out.len());
+    let (_, error) = feed(&mut engine, &[AGREED.as_bytes()], false);
+    assert_eq!(error, Some(ProtocolError::Unsolicited));
+}

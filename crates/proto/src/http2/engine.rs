@@ -290,7 +290,9 @@ impl Engine {
     /// Returns how many of the next bytes need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
-        if self.connection.options.bodies { 0 } else { self.reader.skippable().into() }
+        let is_wanted = |id| self.connection.is_handed_out(id);
+        let is_wanted = self.connection.options.bodies || self.reader.body_stream().is_some_and(is_wanted);
+        if is_wanted { 0 } else { self.reader.skippable().into() }
     }
 
     /// `count` bytes arrived that need not be read, at most those that are [`skippable`](Engine::skippable).

@@ -76,6 +76,15 @@ impl Connection {
         matches!(stream.reply, Reply::Body { hands_out: true, .. }).then_some(stream.call)
     }
 
+    /// Returns whether the body of a stream's reply is handed out.
+    pub(super) fn is_handed_out(&self, stream: u32) -> bool {
+        self.options.streamed != Streamed::Never
+            && self
+                .streams
+                .get(stream)
+                .is_some_and(|stream| matches!(stream.reply, Reply::Body { hands_out: true, .. }))
+    }
+
     /// Checks that this piece may come now; `None` stands for a malformed frame.
     pub(super) fn check_expected(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
         if matches!(self.phase, Phase::New | Phase::Opened)

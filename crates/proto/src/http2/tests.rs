@@ -450,3 +450,156 @@ fn nothing_is_told_of_a_call_that_was_given_up() {
     let expected = vec![started(1, 200), head(1, "HTTP/2 200\r\n\r\n"), done(1, 14, 0, 0)];
     assert_eq!((events, end), (expected, Ok(())));
 }
+
+/// Hands out streams alone.
+fn handing_out_streams() -> Options {
+    Options { streamed: Streamed::EventStreams, ..Options::default() }
+}
+
+#[test]
+fn a_stream_that_is_wanted_is_not_skipped() {
+    for (content_type, skippable) in [("text/event-stream", 0), ("text/plain", 900)] {
+        let mut engine = connection(handing_out_streams(), &[request("GET", b"")]);
+        let script = Script::default()
+            .settings(&[])
+            .head(1, &[(":status", "200"), ("content-type", content_type)], false)
+            .data(1, &[b'x'; 1000], false);
+        let (_, end) = feed(&mut engine, &[&script.bytes[..script.bytes.len() - 900]]);
+        assert_eq!((end, engine.skippable()), (Ok(()), skippable), "{content_type}");
+    }
+}
+
+fn opening() -> Request {
+    let opening = crate::request::Opening { key: "k", extensions: "", protocols: "" };
+    RequestParts { websocket: Some(opening), host: Some("h"), ..RequestParts::to(b"/ws") }.request()
+}
+
+const WEBSOCKETS: &[Parameter] = &[Parameter::EnableConnectProtocol(true)];
+
+/// The frames among these bytes: kind, flags, stream and payload.
+fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    while let [a, b, c, kind, flags, s0, s1, s2, s3, rest @ ..] = bytes {
+        let size = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+        let (payload, behind) = rest.split_at(size);
+        found.push((*kind, *flags, u32::from_be_bytes([*s0, *s1, *s2, *s3]), payload.to_vec()));
+        bytes = behind;
+    }
+    found
+}
+
+const DATA: u8 = 0;
+const RST_STREAM: u8 = 3;
+const GOAWAY: u8 = 7;
+
+#[test]
+fn a_websocket_waits_for_the_settings_and_is_a_stream_that_goes_on() {
+    let mut engine = connection(Options::default(), &[opening(), request("GET", b"")]);
+    // Behind it, even a plain call waits: nothing overtakes.
+    assert_eq!((engine.open_streams(), engine.pending_count()), (0, 2));
+    tell(&mut engine, &Script::default().settings(WEBSOCKETS));
+    let sent = frames(&flush(&mut engine));
+    let heads: Vec<(u8, u32)> =
+        sent.iter().filter(|frame| frame.0 == 1).map(|frame| (frame.1, frame.2)).collect();
+    assert_eq!(heads, [(4, 1), (5, 3)], "the first goes on, the second ends its stream");
+    assert_eq!(engine.poll_sent(), Some(Sent::Started(CallId(0))));
+    assert_eq!(engine.poll_sent(), Some(Sent::Finished(CallId(0))));
+    let script = Script::default().head(1, &[(":status", "200")], false).data(1, b"\x81\x02hi", false);
+    for cut in [0, 1, 9, 12, script.bytes.len()] {
+        let mut engine = connection(handing_out_streams(), &[opening()]);
+        tell(&mut engine, &Script::default().settings(WEBSOCKETS));
+        flush(&mut engine);
+        let (events, end) = feed(&mut engine, &[&script.bytes[..cut], &script.bytes[cut..]]);
+        let is_begun = matches!(
+            &events[..],
+            [Event::ReplyStarted { status: 200, .. }, Event::StreamStarted { .. }, Event::ReplyBody { data, .. }]
+                if data[..] == b"\x81\x02hi"[..]
+        );
+        assert!(is_begun && end.is_ok(), "cut at {cut}: {events:?} {end:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_on_a_websocket_keeps_to_the_windows() {
+    let small = [Parameter::EnableConnectProtocol(true), Parameter::InitialWindowSize(5)];
+    let mut engine = connection(Options { bodies: true, ..Options::default() }, &[opening()]);
+    tell(&mut engine, &Script::default().settings(&small));
+    flush(&mut engine);
+    tell(&mut engine, &Script::default().head(1, &[(":status", "200")], false));
+    flush(&mut engine);
+    engine.send(CallId(0), b"abcdefgh");
+    assert_eq!(frames(&flush(&mut engine)), [(DATA, 0, 1, b"abcde".to_vec())]);
+    assert_eq!(engine.unsent(CallId(0)), 8);
+    engine.send(CallId(0), b"ij");
+    assert!(!engine.wants_write());
+    tell(&mut engine, &Script::default().raw(8, 0, 1, &[0, 0, 0, 100]));
+    assert_eq!(frames(&flush(&mut engine)), [(DATA, 0, 1, b"fghij".to_vec())]);
+    assert_eq!(engine.unsent(CallId(0)), 0);
+    engine.send(CallId(0), b"bye");
+    engine.finish(CallId(0));
+    engine.send(CallId(0), b"too late");
+    assert_eq!(frames(&flush(&mut engine)), [(DATA, 1, 1, b"bye".to_vec())]);
+    let (events, _) = feed(&mut engine, &[&Script::default().data(1, b"", true).bytes]);
+    assert!(
+        matches!(events[..], [Event::ReplyDone { call: CallId(0), reuse: Reuse::Keep, .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_peer_that_ends_its_side_first_gets_the_rest() {
+    let opened = || {
+        let mut engine = connection(handing_out_streams(), &[opening()]);
+        tell(&mut engine, &Script::default().settings(WEBSOCKETS));
+        flush(&mut engine);
+        tell(&mut engine, &Script::default().head(1, &[(":status", "200")], false));
+        flush(&mut engine);
+        engine
+    };
+    let mut engine = opened();
+    engine.send(CallId(0), b"bye");
+    engine.finish(CallId(0));
+    let (events, _) = feed(&mut engine, &[&Script::default().data(1, b"\x88\x00", true).bytes]);
+    assert!(matches!(events[..], [Event::ReplyBody { .. }, Event::ReplyDone { .. }]), "{events:?}");
+    assert_eq!(frames(&flush(&mut engine)), [(DATA, 1, 1, b"bye".to_vec())]);
+    // Without a close, it is cut.
+    let mut engine = opened();
+    let (events, _) = feed(&mut engine, &[&Script::default().data(1, b"\x81", true).bytes]);
+    assert!(
+        matches!(events[..], [Event::ReplyBody { .. }, Event::CallFailed { call: CallId(0) }]),
+        "{events:?}"
+    );
+    assert_eq!(frames(&flush(&mut engine))[0].0, RST_STREAM);
+}
+
+#[test]
+fn a_websocket_that_is_refused_is_a_reply() {
+    let mut engine = connection(Options { bodies: true, ..Options::default() }, &[opening()]);
+    tell(&mut engine, &Script::default().settings(WEBSOCKETS));
+    flush(&mut engine);
+    let script = Script::default().head(1, &[(":status", "403")], false).data(1, b"no", true);
+    let (events, _) = feed(&mut engine, &[&script.bytes]);
+    let is_reply = matches!(
+        events[..],
+        [Event::ReplyStarted { status: 403, .. }, Event::ReplyBody { .. }, Event::ReplyDone { .. }]
+    );
+    assert!(is_reply, "{events:?}");
+    assert_eq!(frames(&flush(&mut engine)), [(DATA, 1, 1, Vec::new())], "our side ends as well");
+}
+
+#[test]
+fn a_server_that_takes_no_websockets_is_named() {
+    let mut engine = connection(handing_out_streams(), &[opening()]);
+    let (events, end) = feed(&mut engine, &[&Script::default().settings(&[]).bytes]);
+    let error = end.unwrap_err();
+    assert_eq!((events.len(), engine.pending_count()), (0, 1));
+    assert!(error.to_string().contains("takes no WebSockets over HTTP/2"), "{error}");
+    assert!(frames(&flush(&mut engine)).iter().any(|frame| frame.0 == GOAWAY));
+    // The same once its settings are known.
+    let mut engine = connection(Options::default(), &[]);
+    tell(&mut engine, &Script::default().settings(&[]));
+    engine.submit(Duration::ZERO, CallId(0), opening()).unwrap();
+    flush(&mut engine);
+    let (_, end) = feed(&mut engine, &[b""]);
+    assert_eq!(end.unwrap_err(), error);
+}

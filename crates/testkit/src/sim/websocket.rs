@@ -69,12 +69,16 @@ impl<F: FnMut(usize, WsHeard<'_>) -> Vec<Say>> Peer for WebSocketPeer<F> {
         let request;
         if let State::Opening(unread) = state {
             unread.extend_from_slice(bytes);
-            let Some(end) = unread.windows(4).position(|window| window == b"\r\n\r\n") else { return actions };
+            let Some(end) = unread.windows(4).position(|window| window == b"\r\n\r\n") else {
+                return actions;
+            };
             request = std::mem::take(unread);
             input = &request[end + 4..];
             actions.push(Action::Send(*opens_after, agreement(&request[..end])));
-            actions.extend(say(connection, WsHeard::Opening).into_iter().map(|said| action(*opens_after, said)));
-            let options = Options { role: Role::Server, message_size: 1 << 24, deflate: None, fragment: None };
+            actions
+                .extend(say(connection, WsHeard::Opening).into_iter().map(|said| action(*opens_after, said)));
+            let options =
+                Options { role: Role::Server, message_size: 1 << 24, deflate: None, fragment: None };
             *state = State::Open(Box::new(Connection::new(options)));
         }
         let State::Open(codec) = state else { return actions };
@@ -83,7 +87,11 @@ impl<F: FnMut(usize, WsHeard<'_>) -> Vec<Say>> Peer for WebSocketPeer<F> {
             match event {
                 Event::Message { data, .. } => {
                     let text = String::from_utf8_lossy(data).into_owned();
-                    actions.extend(say(connection, WsHeard::Message(&text)).into_iter().map(|said| action(Duration::ZERO, said)));
+                    actions.extend(
+                        say(connection, WsHeard::Message(&text))
+                            .into_iter()
+                            .map(|said| action(Duration::ZERO, said)),
+                    );
                 }
                 Event::Closed { .. } => is_closed = true,
                 Event::Ping | Event::Pong(_) => {}

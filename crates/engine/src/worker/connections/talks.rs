@@ -56,7 +56,7 @@ impl<N: Network> Connections<N> {
 
     /// The run is over: closes the WebSockets that are open.
     pub(in crate::worker) fn finish_talks<H: Handler<N>>(&mut self, now: Instant, to: &mut Sinks<'_, '_, H>) {
-        for (call, key) in to.run.open_talks() {
+        for (call, key) in to.run.close_talks() {
             let said = self.talk(key, call, to.run, |run, out| run.talk_finished(call, now, out));
             self.settle_talk(key, call, said, now, to);
         }

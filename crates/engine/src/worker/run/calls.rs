@@ -642,13 +642,16 @@ impl Run<'_> {
         now: Instant,
         out: &mut Vec<u8>,
     ) -> Said {
-        let Self { calls, plan, recorder, .. } = self;
+        let Self { calls, plan, recorder, is_closing, .. } = self;
         let call = &mut calls[key];
         let (Phase::Answering { at, .. }, Some(talk)) = (call.phase, &mut call.talk) else {
             return Said::default();
         };
         let mut cx = TalkCx { plan, recorder, due: call.intended, now, out };
-        let said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
+        let mut said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
+        if *is_closing && !said.is_broken {
+            said = talk.finish(&mut cx);
+        }
         call.deadline = talk.deadline(plan);
         said
     }
@@ -699,8 +702,9 @@ impl Run<'_> {
         });
     }
 
-    /// Returns the WebSockets that are open, with their connections.
-    pub(in crate::worker) fn open_talks(&self) -> Vec<(CallKey, ConnectionKey)> {
+    /// The run's time is over: nothing new is said on WebSockets. Returns those that are open, with their connections.
+    pub(in crate::worker) fn close_talks(&mut self) -> Vec<(CallKey, ConnectionKey)> {
+        self.is_closing = true;
         let open = |(key, call): (CallKey, &Call)| Some((key, call.talk.as_ref()?.connection()?));
         self.calls.iter().filter_map(open).collect()
     }

@@ -37,6 +37,8 @@ pub(super) struct Run<'a> {
     /// Calls created so far.
     calls_created: u64,
     told: Told,
+    /// The run's time is over: nothing new is said on WebSockets.
+    is_closing: bool,
     /// Connections whose server did not speak the protocol.
     strangers: u32,
     gives_up: bool,
@@ -71,6 +73,7 @@ impl<'a> Run<'a> {
             spare: Vec::new(),
             calls_created: 0,
             told: Told::default(),
+            is_closing: false,
             strangers: 0,
             gives_up: false,
         }
