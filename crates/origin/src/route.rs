@@ -86,7 +86,7 @@ impl Answer {
 
 /// Finds the answer to a request.
 pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) -> Answer {
-    if request.method == Method::CONNECT {
+    if request.method == Method::CONNECT && !websocket::is_asked_for(request) {
         return Answer::text(StatusCode::NOT_IMPLEMENTED, "this server opens no tunnels\n");
     }
     let steps = match Steps::read(request.uri.path(), &request.headers, config) {

@@ -255,10 +255,10 @@ impl Engine {
 
     /// Completes the call that has opened a WebSocket, now that both sides have closed it:
     /// [`poll_event`](Self::poll_event) reports that once it has no more input.
-    pub fn finish(&mut self, call: CallId) {
+    pub fn finish(&mut self, now: Duration, call: CallId) {
         match self {
             Self::Http1(engine) => engine.finish(),
-            Self::Http2(engine) => engine.finish(call),
+            Self::Http2(engine) => engine.finish(now, call),
             Self::Http3(_) => {}
         }
     }

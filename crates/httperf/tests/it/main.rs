@@ -46,3 +46,4 @@ mod workload_files;
 
 #[path = "../support/mod.rs"]
 mod support;
+mod websockets;

@@ -224,8 +224,8 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
 
 /// Opens a WebSocket, and talks there until it ends.
 async fn open_websocket(mut wire: Wire, link: &Rc<Link>, opening: Opening) -> io::Result<()> {
-    let Opening { head, deflate, conversation } = opening;
-    wire.write_all(&head).await?;
+    wire.write_all(&opening.head()).await?;
+    let Opening { deflate, conversation, .. } = opening;
     wire.flush().await?;
     let end = converse(&mut wire, link, deflate, conversation).await?;
     let linger = link.shared.config.limits.linger;

@@ -7,3 +7,4 @@ mod pipe;
 pub(crate) mod settings;
 mod stream;
 pub(crate) mod upgrade;
+mod websocket;

@@ -41,7 +41,8 @@ impl Http2 {
             .header_table_size(self.header_table)
             .max_header_list_size(HEADER_LIST_SIZE_MAX)
             .max_pending_accept_reset_streams(EARLY_RESETS_MAX)
-            .data_frame_budget(DATA_FRAME_BUDGET);
+            .data_frame_budget(DATA_FRAME_BUDGET)
+            .enable_connect_protocol();
         builder
     }
 }

@@ -12,6 +12,7 @@ use hyper::{Method, Request, StatusCode, header};
 
 use super::desk::{Desk, End};
 use super::frames::{DATA, END_HEADERS, HEADERS, frame_header};
+use super::websocket;
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::content::Checksum;
@@ -21,6 +22,7 @@ use crate::link::Ending;
 use crate::reply::{early_hints, framed_head, has_framed_trailers, interim, lists, prepare, trailers};
 use crate::route::Answer;
 use crate::stream::pieces::BrokenOff;
+use crate::websocket::{Opening, is_asked_for};
 
 /// Answers a request, or gives up when its stream is reset.
 pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, desk: Rc<Desk>) {
@@ -29,16 +31,21 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         // This fails only if the stream was reset, which shows below.
         let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
     }
+    let is_websocket = is_asked_for(&request);
     let prepared = {
         let intake = Intake::default();
-        let mut prepared = pin!(prepare(&desk.link, &request, &intake, read(&mut body, &intake, &desk)));
+        let read = async {
+            // What comes on a WebSocket is not the body of a request.
+            if is_websocket { Ok(()) } else { read(&mut body, &intake, &desk).await }
+        };
+        let mut prepared = pin!(prepare(&desk.link, &request, &intake, read));
         poll_fn(|context| match respond.poll_reset(context) {
             Poll::Ready(_) => Poll::Ready(None),
             Poll::Pending => prepared.as_mut().poll(context).map(Some),
         })
         .await
     };
-    let Some((answer, ending)) = prepared else {
+    let Some((mut answer, ending)) = prepared else {
         // h2 may have reset the stream for an error in the body.
         if matches!(poll_fn(|context| body.poll_data(context)).await, Some(Err(error)) if error.is_library())
         {
@@ -46,6 +53,12 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         }
         return;
     };
+    if let Some(conversation) = answer.websocket.take() {
+        let opening = Opening::new(&request, *conversation);
+        // It fails only if the client has reset the stream or left.
+        let _: Result<(), h2::Error> = websocket::open(body, respond, &desk.link, opening).await;
+        return;
+    }
     let reply = Reply { answer, ending, is_head: request.method == Method::HEAD, desk };
     // Sending fails only if the client has reset the stream or left.
     let _: Result<(), h2::Error> = reply.send(respond).await;

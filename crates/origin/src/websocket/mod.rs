@@ -5,10 +5,11 @@
 
 mod talk;
 
+use h2::ext::Protocol;
 use httperf_proto::websocket::{Deflate, Key, answer_offer};
-use hyper::header::{self, HeaderName};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Version};
+use hyper::{Method, Response, Version};
 
 use crate::delay::Delay;
 use crate::reply::lists;
@@ -42,8 +43,11 @@ pub(crate) enum Manner {
 /// What the server answers to a request that asks for a WebSocket.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    /// The header block, over HTTP/1.
-    pub(crate) head: Vec<u8>,
+    /// The values of the fields by which the server agrees: `Sec-WebSocket-Accept`, which HTTP/1 sends, and those of the
+    /// extension and the subprotocol that it chose.
+    accept: String,
+    extensions: Option<String>,
+    protocol: Option<String>,
     pub(crate) deflate: Option<Deflate>,
     pub(crate) conversation: Conversation,
 }
@@ -53,15 +57,25 @@ const VERSION: HeaderName = HeaderName::from_static("sec-websocket-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("sec-websocket-extensions");
 const PROTOCOL: HeaderName = HeaderName::from_static("sec-websocket-protocol");
 
-/// Returns whether a request asks for a WebSocket, and may have one: over HTTP/1.1.
+/// Returns whether a request asks for a WebSocket, and may have one: over HTTP/1.1 by an upgrade, over HTTP/2 by an
+/// extended CONNECT (RFC 8441).
 pub(crate) fn is_asked_for(request: &Parts) -> bool {
     let headers = &request.headers;
-    request.version == Version::HTTP_11
-        && request.method == Method::GET
-        && lists(headers, &header::UPGRADE, "websocket")
-        && lists(headers, &header::CONNECTION, "upgrade")
-        && headers.get(VERSION).is_some_and(|version| version == "13")
-        && headers.contains_key(KEY)
+    let is_version = headers.get(VERSION).is_some_and(|version| version == "13");
+    match request.version {
+        Version::HTTP_11 => {
+            request.method == Method::GET
+                && lists(headers, &header::UPGRADE, "websocket")
+                && lists(headers, &header::CONNECTION, "upgrade")
+                && is_version
+                && headers.contains_key(KEY)
+        }
+        Version::HTTP_2 => {
+            let protocol = request.extensions.get::<Protocol>();
+            protocol.is_some_and(|protocol| protocol.as_str() == "websocket") && is_version
+        }
+        _ => false,
+    }
 }
 
 impl Opening {
@@ -70,19 +84,46 @@ impl Opening {
         let headers = &request.headers;
         let values = |name: &HeaderName| headers.get_all(name).into_iter().map(|value| value.as_bytes());
         let key = values(&KEY).next().unwrap_or_default().trim_ascii();
-        let mut head = format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n",
-            Key::accept(key)
-        );
-        let agreed = answer_offer(values(&EXTENSIONS));
-        if let Some((_, answer)) = &agreed {
-            head += &format!("Sec-WebSocket-Extensions: {answer}\r\n");
-        }
+        let (deflate, extensions) = answer_offer(values(&EXTENSIONS)).unzip();
         let offered = headers.get(PROTOCOL).and_then(|value| value.to_str().ok());
-        if let Some(protocol) = offered.and_then(|value| value.split(',').next()) {
-            head += &format!("Sec-WebSocket-Protocol: {}\r\n", protocol.trim());
+        let protocol = offered.and_then(|value| value.split(',').next());
+        Self {
+            accept: Key::accept(key),
+            extensions,
+            protocol: protocol.map(|protocol| protocol.trim().to_owned()),
+            deflate,
+            conversation,
+        }
+    }
+
+    /// The fields that both versions of HTTP send.
+    fn fields(&self) -> impl Iterator<Item = (HeaderName, &str)> {
+        let fields = [(EXTENSIONS, self.extensions.as_deref()), (PROTOCOL, self.protocol.as_deref())];
+        fields.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    }
+
+    /// The header block over HTTP/1.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let mut head = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Accept: {}\r\n",
+            self.accept
+        );
+        for (name, value) in self.fields() {
+            head += &format!("{name}: {value}\r\n");
         }
         head += "\r\n";
-        Self { head: head.into_bytes(), deflate: agreed.map(|(deflate, _)| deflate), conversation }
+        head.into_bytes()
+    }
+
+    /// The same over HTTP/2.
+    pub(crate) fn response(&self) -> Response<()> {
+        let mut response = Response::new(());
+        for (name, value) in self.fields() {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
     }
 }

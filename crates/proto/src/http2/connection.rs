@@ -54,7 +54,7 @@ pub(super) struct Connection {
     pub(super) end_announced: bool,
     pub(super) stalls: VecDeque<Stall>,
     pub(super) counts: Counts,
-    /// The streams that we reset last.
+    /// The streams that ended here last before the peer ended them: those that we reset, and WebSockets.
     pub(super) reset_streams: VecDeque<u32>,
     pub(super) resets_in_a_row: u32,
     pub(super) idle_frames: u32,
@@ -172,6 +172,11 @@ impl Connection {
         }
         RstStream { stream: id, code }.write(self.outgoing.buffer());
         count(&mut self.counts.resets_sent, reason);
+        self.remember(id);
+    }
+
+    /// Takes note of a stream that has ended here, and of which frames may still be on their way.
+    pub(super) fn remember(&mut self, id: u32) {
         if self.reset_streams.len() == RESETS_REMEMBERED {
             self.reset_streams.pop_front();
         }

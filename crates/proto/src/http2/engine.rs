@@ -121,10 +121,10 @@ impl Engine {
         waiting + self.connection.outgoing.unwritten() as usize
     }
 
-    /// Ends our side of a call's WebSocket, which both sides have closed. [`Engine::poll_event`] reports the end of the
-    /// reply once the peer has ended its side.
-    pub fn finish(&mut self, call: CallId) {
-        self.connection.finish_sending(call);
+    /// Completes the reply that a call's WebSocket is, now that both sides have closed it, and ends our side of its stream.
+    /// [`Engine::poll_event`] reports the end.
+    pub fn finish(&mut self, now: Duration, call: CallId) {
+        self.connection.finish_websocket(now, call);
     }
 
     /// Hands out the bytes that are due; empty if there are none. Bounded: call again once the transport took

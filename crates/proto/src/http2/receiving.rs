@@ -357,6 +357,20 @@ impl Connection {
         Ok(())
     }
 
+    /// Ends the reply that a call's WebSocket is, which both sides have closed. The peer may end its side of the stream later,
+    /// or with the connection.
+    pub(super) fn finish_websocket(&mut self, now: Duration, call: CallId) {
+        let Some(id) = self.streams.find(call) else { return };
+        let Some(uplink) = self.streams.get_mut(id).and_then(|stream| stream.uplink.as_mut()) else { return };
+        uplink.is_over = true;
+        // Only a content length can be wrong, and this has none.
+        let finished = self.finish(now, id);
+        debug_assert!(finished.is_ok(), "a WebSocket has no content length");
+        if !self.may_be_late(id) {
+            self.remember(id);
+        }
+    }
+
     /// Handles a violation that ends a stream or the connection.
     pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) {
         let outcome = match violation.stream {

@@ -227,17 +227,6 @@ impl Connection {
         self.go_on_sending(id);
     }
 
-    /// Ends what is sent on the WebSocket of a call, which both sides have closed. Its reply is complete when the peer
-    /// ends its side as well.
-    pub(super) fn finish_sending(&mut self, call: CallId) {
-        let Some(id) = self.streams.find(call) else { return };
-        let Some(stream) = self.streams.get_mut(id) else { return };
-        if let Some(uplink) = &mut stream.uplink {
-            uplink.is_over = true;
-            self.go_on_sending(id);
-        }
-    }
-
     /// Queues a WebSocket's bytes, unless they are queued.
     fn go_on_sending(&mut self, id: u32) {
         if let Some(stream) = self.streams.get_mut(id)

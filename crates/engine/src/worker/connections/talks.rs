@@ -2,7 +2,7 @@
 
 use httperf_stats::{Failure, Instant};
 
-use super::{Connections, EventKind, Handler, Sinks};
+use super::{Connections, EventKind, Handler, Sinks, at_instant};
 use crate::Network;
 use crate::worker::run::{Run, Said};
 use crate::worker::{CallKey, ConnectionKey};
@@ -17,7 +17,8 @@ impl<N: Network> Connections<N> {
         to: &mut Sinks<'_, '_, H>,
     ) {
         let is_http1 = self.connections[key].engine.is_in_order();
-        let said = self.talk(key, call, to.run, |run, out| run.talk_opened(call, key, is_http1, now, out));
+        let said =
+            self.talk(key, call, now, to.run, |run, out| run.talk_opened(call, key, is_http1, now, out));
         if said.is_broken {
             self.give_up_talk(key, call, now, to);
         } else {
@@ -35,7 +36,7 @@ impl<N: Network> Connections<N> {
         to: &mut Sinks<'_, '_, H>,
     ) {
         let stamp = self.stamp;
-        let said = self.talk(key, call, to.run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
+        let said = self.talk(key, call, now, to.run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
         if said.is_broken {
             self.give_up_talk(key, call, now, to);
         }
@@ -49,7 +50,7 @@ impl<N: Network> Connections<N> {
         to: &mut Sinks<'_, '_, H>,
     ) -> Option<Instant> {
         let key = to.run.talk_connection(call)?;
-        let said = self.talk(key, call, to.run, |run, out| run.talk_woken(call, now, out));
+        let said = self.talk(key, call, now, to.run, |run, out| run.talk_woken(call, now, out));
         self.settle_talk(key, call, said, now, to);
         said.wake
     }
@@ -57,7 +58,7 @@ impl<N: Network> Connections<N> {
     /// The run is over: closes the WebSockets that are open.
     pub(in crate::worker) fn finish_talks<H: Handler<N>>(&mut self, now: Instant, to: &mut Sinks<'_, '_, H>) {
         for (call, key) in to.run.close_talks() {
-            let said = self.talk(key, call, to.run, |run, out| run.talk_finished(call, now, out));
+            let said = self.talk(key, call, now, to.run, |run, out| run.talk_finished(call, now, out));
             self.settle_talk(key, call, said, now, to);
         }
     }
@@ -67,6 +68,7 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         call: CallKey,
+        now: Instant,
         run: &mut Run<'_>,
         act: impl FnOnce(&mut Run<'_>, &mut Vec<u8>) -> Said,
     ) -> Said {
@@ -82,7 +84,7 @@ impl<N: Network> Connections<N> {
             }
         }
         if said.is_over {
-            engine.finish(call.into());
+            engine.finish(at_instant(now), call.into());
         }
         self.said = out;
         said

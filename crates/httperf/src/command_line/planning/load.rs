@@ -8,7 +8,7 @@ use httperf_plan::{Arrivals, Assignment, Calls, Cap, Connections, Excess, Plan, 
 use thiserror::Error;
 
 use super::pause;
-use crate::command_line::args::{Args, Threads};
+use crate::command_line::args::{Args, Threads, Version};
 use crate::command_line::printf;
 
 /// Connections that share calls unless `--concurrency` says otherwise.
@@ -108,8 +108,12 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
     };
     let calls = match (args.num_calls, closed_loop) {
         (Some(calls), _) => calls,
-        // A WebSocket has its connection to itself, so that each is an arrival.
-        (None, Some(_)) if is_endless && args.websocket().is_none() => UNLIMITED,
+        // Over HTTP/1.1 a WebSocket has its connection to itself, so that each is an arrival.
+        (None, Some(_))
+            if is_endless && !(args.websocket().is_some() && args.version() == Version::HTTP_11) =>
+        {
+            UNLIMITED
+        }
         (None, _) => 1,
     };
     let cap = |connections, excess| Cap { connections, excess };
