@@ -84,6 +84,17 @@ fn both_ends_count_the_same_messages_over_each_protocol() {
 }
 
 #[test]
+fn many_share_a_connection_of_http2() {
+    let bench = Bench::new();
+    let many = "--http-version 2 --concurrency 1 --streams 20 --num-calls 60 --ws-messages 5 --ws-ping 1ms";
+    let ran = run(&bench, many);
+    let all = ran.websockets();
+    assert_eq!((all.opened, all.closed, all.answered, ran.summary.connections), (60, 60, 300, 1));
+    let counts = bench.stop();
+    assert_eq!((counts.connections, counts.websockets, counts.streams_reset), (1, 60, 0));
+}
+
+#[test]
 fn what_is_pushed_keeps_its_gaps() {
     for (bench, way) in ways() {
         let ran = run(
@@ -292,11 +303,6 @@ fn a_server_of_hypercorn_agrees_over_http1_and_http2() {
             );
         }
     }
-    // All at once: it closes the connection when one of them has ended and nothing is under way.
-    let many = "--ws --http-version 2 --concurrency 1 --streams 20 --num-calls 20 --ws-messages 5";
-    let ran = support::ran::run(server.port(0), many, &[]);
-    let all = ran.summary.websockets.as_ref().unwrap();
-    assert_eq!((all.opened, all.closed, all.answered, ran.summary.connections), (20, 20, 100, 1), "{ran}");
 }
 
 /// The package `ws` of Node, an echo over all that it offers.
