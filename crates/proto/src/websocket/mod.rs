@@ -306,9 +306,6 @@ impl Connection {
             && self.message.data.is_empty()
         {
             self.message.kind = None;
-            if bytes.len() > self.options.message_size {
-                return Err(Violation::LongMessage { limit: self.options.message_size });
-            }
             if kind == MessageKind::Text && std::str::from_utf8(bytes).is_err() {
                 return Err(Violation::Utf8);
             }
@@ -366,11 +363,16 @@ impl Connection {
             (Opcode::Text | Opcode::Binary, Some(_)) => Err(Violation::Interleaved),
             _ if header.opcode.is_control() => Ok(()),
             // What is too large by its length alone is not waited for.
-            _ if header.length > self.options.message_size as u64 => {
-                Err(Violation::LongMessage { limit: self.options.message_size })
-            }
+            _ if !self.fits(header) => Err(Violation::LongMessage { limit: self.options.message_size }),
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether the message with this frame is not too large, as far as that is known without reading it.
+    fn fits(&self, header: &Header) -> bool {
+        let is_compressed = header.is_compressed || self.message.kind.is_some() && self.message.is_compressed;
+        let known = if is_compressed { 0 } else { self.message.size() as u64 };
+        known.saturating_add(header.length) <= self.options.message_size as u64
     }
 
     /// Adds bytes to the message. `offset`: that of the first of them in their frame.
@@ -385,9 +387,6 @@ impl Connection {
         let message = &mut self.message;
         if !message.is_compressed {
             let start = message.data.len();
-            if start + bytes.len() > limit {
-                return Err(Violation::LongMessage { limit });
-            }
             message.data.extend_from_slice(bytes);
             if let Some(mask) = mask {
                 apply_mask(&mut message.data[start..], mask, offset);
@@ -402,7 +401,7 @@ impl Connection {
                 }
             }
         }
-        message.check_text()
+        message.check_text(is_last)
     }
 
     fn end_message(&mut self) -> Result<Step<'static>, Violation> {
@@ -544,9 +543,15 @@ impl Message {
         }
     }
 
-    /// Checks that what has come of a text is UTF-8, but for a character that is cut at its end.
-    fn check_text(&mut self) -> Result<(), Violation> {
-        if self.kind != Some(MessageKind::Text) {
+    /// The size of what is there of a message that has begun.
+    fn size(&self) -> usize {
+        if self.kind.is_some() { self.data.len() } else { 0 }
+    }
+
+    /// Checks that what has come of a text is UTF-8, but for a character that is cut at its end. One that is compressed is
+    /// checked at its end: the pieces of those depend on how they are read.
+    fn check_text(&mut self, is_last: bool) -> Result<(), Violation> {
+        if self.kind != Some(MessageKind::Text) || self.is_compressed && !is_last {
             return Ok(());
         }
         match std::str::from_utf8(&self.data[self.checked..]) {

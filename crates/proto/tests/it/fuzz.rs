@@ -3,6 +3,7 @@
 use httperf_proto::http2::hpack::{Encoder, Indexing};
 use httperf_testkit::fuzz::{
     REPLIES_HEADER_SIZE, check_blocks, check_cuts, check_event_stream, check_garbage, check_replies,
+    check_websocket,
 };
 use proptest::prelude::*;
 
@@ -143,5 +144,29 @@ proptest! {
         ),
     ) {
         check_event_stream(&[vec![size], parts.concat()].concat());
+    }
+
+    #[test]
+    fn websockets_have_the_same_events_wherever_they_are_cut(
+        first in any::<u8>(),
+        frames in prop::collection::vec(
+            (any::<u8>(), any::<bool>(), 0..1200_usize, prop::collection::vec(any::<u8>(), 0..40)),
+            0..12,
+        ),
+    ) {
+        let mut bytes = vec![first];
+        for (start, is_masked, size, payload) in frames {
+            // Most of them are frames that may be: with a known opcode, and without reserved bits.
+            bytes.push(if start & 0x30 == 0x30 { start } else { start & 0xCF & !(start & 4) });
+            let payload = if size > 1000 { payload.repeat(40) } else { payload };
+            let mask = u8::from(is_masked) << 7;
+            match payload.len() {
+                0..=125 => bytes.push(mask | payload.len() as u8),
+                longer => bytes.extend([&[mask | 126][..], &(longer as u16).to_be_bytes()].concat()),
+            }
+            bytes.extend(is_masked.then_some([0_u8; 4]).iter().flatten());
+            bytes.extend(payload);
+        }
+        check_websocket(&bytes);
     }
 }
