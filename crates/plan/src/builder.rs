@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::{
     Arrivals, Calls, Client, Endpoint, Http2, HttpVersion, Limits, LoadPhase, NonEmpty, Objectives, Phased,
     Phases, PlanFields, Precision, Proxy, Quic, Recording, Replay, Replies, RequestTemplate, Resumption,
-    Sockets, Target, Timeouts, Tls, UriSource, Watch, Workload,
+    Sockets, Target, Timeouts, Tls, UriSource, Watch, WebSocket, Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -241,8 +241,19 @@ fn check_http3(plan: &PlanFields) -> Result<(), PlanError> {
 
 /// A WebSocket has a connection to itself, or a stream of HTTP/2.
 fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
-    let Some(websocket) = &plan.request.websocket else { return Ok(()) };
-    websocket.check().map_err(|error| wrong("request.websocket", error.to_string(), "none"))?;
+    if !plan.opens_websockets() {
+        return Ok(());
+    }
+    let check = |field: &str, websocket: &WebSocket| {
+        websocket.check().map_err(|error| wrong(field, error.to_string(), "none"))
+    };
+    plan.request.websocket.iter().try_for_each(|websocket| check("request.websocket", websocket))?;
+    if let Workload::Scenarios(scenarios) = &plan.workload {
+        let opened = scenarios.requests.iter().filter_map(|request| request.websocket.as_ref());
+        opened
+            .into_iter()
+            .try_for_each(|websocket| check("workload.scenarios.requests.websocket", websocket))?;
+    }
     let version = plan.request.version;
     if !matches!(version, HttpVersion::Http11 | HttpVersion::Http2) || plan.http2.upgrade {
         let expected = "HTTP/1.1 or HTTP/2 without an upgrade, which WebSockets are opened with";
@@ -259,10 +270,10 @@ fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
         }
         Workload::Replay(_) => Err(wrong("workload", "no replay, which opens no WebSockets", "one")),
         Workload::Sessions(_) => Err(wrong("workload", "no sessions, which open no WebSockets", "some")),
-        Workload::Scenarios(_) => {
+        Workload::Scenarios(_) if plan.request.websocket.is_some() => {
             Err(wrong("request.websocket", "none, as the steps of a scenario have their own", "one"))
         }
-        Workload::Connections(_) | Workload::Calls(_) => Ok(()),
+        Workload::Connections(_) | Workload::Calls(_) | Workload::Scenarios(_) => Ok(()),
     }
 }
 

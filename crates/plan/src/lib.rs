@@ -176,7 +176,7 @@ impl PlanFields {
     pub fn websocket(&self, step: Option<u32>) -> Option<&WebSocket> {
         match (step, &self.workload) {
             (Some(place), Workload::Scenarios(scenarios)) => {
-                scenarios.requests[place as usize].websocket.as_ref().map(|opened| &opened.talk)
+                scenarios.requests[place as usize].websocket.as_ref()
             }
             _ => self.request.websocket.as_ref(),
         }

@@ -415,3 +415,35 @@ fn a_client_of_python_s_websockets_agrees_with_our_server() {
     let plain = bench.run("--uri /ws --report full");
     assert!(stdout(&plain).contains("426: 1"), "{}", stdout(&plain));
 }
+
+#[test]
+fn steps_of_a_workload_file_open_websockets() {
+    let bench = Bench::new();
+    let file = format!(
+        "base = \"http://127.0.0.1:{}\"\n\
+         [arrivals]\nrate = 50\nvisits = 10\n\
+         [[scenario]]\nname = \"talker\"\n\
+         steps = [\n\
+         {{ ws = \"/ws\", name = \"chat\", send = \"hello {{{{newUuid}}}}\", messages = 4, ping = \"1ms\" }},\n\
+         {{ ws = \"{{{{base}}}}/ws/push/5/gap/2ms\", messages = 0, for = \"20s\" }},\n\
+         {{ run = \"a.hurl\" }},\n]\n",
+        bench.port
+    );
+    fs::write(bench.path("w.toml"), file).unwrap();
+    fs::write(bench.path("a.hurl"), "GET {{base}}/size/9\nHTTP 200\n").unwrap();
+    let outcome = bench.command("run @w.toml --timeout 20 --report full --output @r.json");
+    let document: Value = serde_json::from_str(&bench.read("r.json")).unwrap();
+    let summary: Summary = serde_json::from_value(document["summary"].clone()).unwrap();
+    let all = summary.websockets.as_ref().unwrap();
+    assert_eq!((all.opened, all.closed, all.answered, all.pushed), (20, 20, 40, 50), "{}", stdout(&outcome));
+    // "hello " and a UUID.
+    assert_eq!(all.sent_bytes, 40 * 42);
+    let steps = &document["figures"]["visits"]["total"][0];
+    assert_eq!(steps["completed"], 10, "{}", stdout(&outcome));
+    assert!(stdout(&outcome).contains("chat"), "{}", stdout(&outcome));
+    let counts = bench.stop();
+    assert_eq!(
+        (counts.websockets, counts.messages_received, counts.messages_sent, counts.replies_total()),
+        (20, 40, 90, 10)
+    );
+}

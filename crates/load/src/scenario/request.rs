@@ -134,6 +134,7 @@ impl<'p> CompiledRequest<'p> {
             && source.uri.as_literal().is_some()
             && source.headers.iter().all(|header| header.value.as_literal().is_some())
             && shared.iter().all(|header| header.value.as_literal().is_some())
+            && source.websocket.is_none()
             && !matches!(body, Some(Body::Parts(_)));
         Ok(Self {
             source,

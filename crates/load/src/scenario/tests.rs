@@ -53,7 +53,6 @@ fn request() -> StepRequest {
         captures: vec![],
         checks: vec![],
         websocket: None,
-        websocket: None,
     }
 }
 

@@ -195,6 +195,7 @@ mod tests {
             status: None,
             captures: Vec::new(),
             checks: Vec::new(),
+            websocket: None,
         }
     }
 

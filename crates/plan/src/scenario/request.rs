@@ -31,18 +31,10 @@ pub struct StepRequest {
     pub captures: Vec<Capture>,
     /// The conditions on the reply, in order.
     pub checks: Vec<Check>,
-    /// The WebSocket that the request opens, if it opens one.
+    /// What is said on the WebSocket that the request opens, if it opens one. The body is then the text of its messages, if
+    /// they have one of their own, and is filled in once for each WebSocket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub websocket: Option<StepWebSocket>,
-}
-
-/// A WebSocket that a step opens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StepWebSocket {
-    /// What is said there, and when.
-    pub talk: WebSocket,
-    /// The text of its messages, filled in once for each WebSocket, if they have a text of their own.
-    pub text: Option<StepText>,
+    pub websocket: Option<WebSocket>,
 }
 
 impl StepRequest {

@@ -1,6 +1,6 @@
 //! The keys of workload files: the one definition from which come the checks, the schema and the reference.
 
-use super::values;
+use super::{values, websockets};
 use crate::scenario::Scenarios;
 
 /// A table of a workload file.
@@ -162,6 +162,18 @@ const PAUSE: Form = Form {
     takes_numbers: true,
 };
 
+const TIME: Form = Form {
+    expected: "a time above 0 such as 500ms, 3s, 2m or 1h",
+    matches: |text| websockets::time(text).is_some(),
+    takes_numbers: true,
+};
+
+const EVERY: Form = Form {
+    expected: "a time above 0 such as 1s, or exp(1s)",
+    matches: |text| websockets::every(text).is_some(),
+    takes_numbers: true,
+};
+
 const TIMES: Form = Form {
     expected: "a number of times such as 3 or 2..6",
     matches: |text| values::times(text).is_some(),
@@ -315,11 +327,11 @@ const ON_FAILURE_DOC: &str = "The action after a failed check: `end` the visit, 
                               call or capture ends it in any case.";
 
 static STEP: Table = Table {
-    forms: &["run", "think", "repeat", "choose", "if", "while"],
+    forms: &["run", "ws", "think", "repeat", "choose", "if", "while"],
     needs_form: true,
     ..table(
         "`steps`",
-        "A step has one of the keys `run`, `think`, `repeat`, `choose`, `if` and `while`, or `steps` alone: several \
+        "A step has one of the keys `run`, `ws`, `think`, `repeat`, `choose`, `if` and `while`, or `steps` alone: several \
          steps in place of one.",
         &[
             key("run", Kind::Text, "A Hurl file, relative to this file: makes its requests in order.")
@@ -329,7 +341,42 @@ static STEP: Table = Table {
                 .habits(&["vars", "variables"]),
             key("feed", Kind::Names, "Feeds, in random order or in cycles, of which the step takes a row.")
                 .belongs_to(&["run"]),
-            key("on-failure", ON_FAILURE, ON_FAILURE_DOC).belongs_to(&["run"]),
+            key("on-failure", ON_FAILURE, ON_FAILURE_DOC).belongs_to(&["run", "ws"]),
+            key(
+                "ws",
+                Kind::Text,
+                "The URL of a WebSocket, `wss://host/path` or a path behind `{{base}}`: opens it, talks there, and closes it.",
+            )
+            .habits(&["websocket", "wss"]),
+            key("name", Kind::Text, "The name of the step in reports; `ws` and the URL by default.").belongs_to(&["ws"]),
+            key("send", Kind::Text, "The text of its messages, filled in once for each WebSocket; their numbers by default.")
+                .belongs_to(&["ws"])
+                .habits(&["message", "text"]),
+            key("size", Kind::Whole(1, 1 << 24), "The size in bytes of messages without a text; 32 by default.")
+                .belongs_to(&["ws"]),
+            key(
+                "expect",
+                Kind::OneOf(&["echo", "any", "none"]),
+                "What answers a message: the same (`echo`, the default), the next that comes (`any`), or nothing (`none`).",
+            )
+            .belongs_to(&["ws"]),
+            key(
+                "every",
+                Kind::Form(&EVERY),
+                "The time between messages, whatever came back: `1s`, or `exp(1s)` (the mean). By default the next is sent when \
+                 the last is answered.",
+            )
+            .belongs_to(&["ws"])
+            .habits(&["interval", "period"]),
+            key("for", Kind::Form(&TIME), "The time after which it is closed, from its opening.").belongs_to(&["ws"]).habits(&["duration"]),
+            key(
+                "messages",
+                Kind::Whole(0, COUNT_MAX),
+                "The number of messages, after whose answers it is closed; 0 listens. 1 by default, or any number with `every` or `for`.",
+            )
+            .belongs_to(&["ws"])
+            .habits(&["count"]),
+            key("ping", Kind::Form(&TIME), "The time between pings; none by default.").belongs_to(&["ws"]),
             key(
                 "think",
                 Kind::Form(&PAUSE),
@@ -356,7 +403,7 @@ static STEP: Table = Table {
 
 static CHOICE: Table = Table {
     extends: Some(&STEP),
-    forms: &["run", "think", "repeat", "choose", "if", "while"],
+    forms: &["run", "ws", "think", "repeat", "choose", "if", "while"],
     needs_form: true,
     ..table(
         "`choose`",

@@ -44,6 +44,7 @@ mod schema;
 mod servers;
 mod steps;
 mod values;
+mod websockets;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -205,7 +206,7 @@ impl<'a> Reader<'a> {
         }
         let kinds: Vec<_> = feeds.iter().map(|feed| (feed.name.clone(), feed.order)).collect();
         let feeds: Vec<Feed> = feeds.into_iter().map(|feed| feed.into_feed(&mut self.names)).collect();
-        let scenarios = self.scenarios(&view, &calls, &kinds);
+        let scenarios = self.scenarios(&view, &calls, &kinds, &mut requests);
         self.check_order(&scenarios, &feeds, &requests);
         let mut taken = scenarios.iter().flat_map(|scenario| &scenario.feeds);
         let ends_with_rows = taken.any(|&feed| feeds.get(feed as usize).is_some_and(feeds::ends_run));
@@ -417,10 +418,12 @@ impl<'a> Reader<'a> {
         view: &View<'_>,
         calls: &BTreeMap<String, Vec<Step>>,
         feeds: &[(String, crate::scenario::FeedOrder)],
+        requests: &mut Requests,
     ) -> Vec<Scenario> {
         let mut steps = Steps {
             files: calls,
             feeds,
+            requests,
             names: &mut self.names,
             library: &mut self.library,
             problems: &mut self.problems,

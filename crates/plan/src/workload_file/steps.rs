@@ -15,9 +15,10 @@ use super::library::Library;
 use super::lower::{Lowering, Snippet, text_operand};
 use super::names::Names;
 use super::problem::Problems;
+use super::requests::Requests;
 use super::{constant, values};
 use crate::NonEmpty;
-use crate::scenario::{Check, Choice, FeedOrder, Operand, Query, Scenario, Scenarios, Step};
+use crate::scenario::{Check, Choice, FeedOrder, Operand, Query, Scenario, Scenarios, Step, StepText};
 
 /// The greatest number of steps in all scenarios, the entries of Hurl files counted for each use.
 const STEPS_MAX: usize = 100_000;
@@ -28,6 +29,8 @@ pub(super) struct Steps<'a, 'files> {
     pub(super) files: &'a BTreeMap<String, Vec<Step>>,
     /// The names of the feeds with their orders, in the order of their places.
     pub(super) feeds: &'a [(String, FeedOrder)],
+    /// The requests of all files, to which steps that open WebSockets add theirs.
+    pub(super) requests: &'a mut Requests,
     pub(super) names: &'a mut Names,
     pub(super) library: &'a mut Library<'files>,
     pub(super) problems: &'a mut Problems,
@@ -113,6 +116,9 @@ impl<'files> Steps<'_, 'files> {
         if let Some(run) = view.text("run") {
             return self.run(view, &run, depth, ends_on_failure(view).unwrap_or(ends));
         }
+        if let Some(url) = view.text("ws") {
+            return self.websocket(view, &url, ends_on_failure(view).unwrap_or(ends));
+        }
         if let Some(pause) = view.form("think", values::pause) {
             return vec![Step::Think(pause.value)];
         }
@@ -180,18 +186,34 @@ impl<'files> Steps<'_, 'files> {
         if !text.contains("{{") {
             return Some(Operand::Value(crate::scenario::Value::Text(text.as_ref().into())));
         }
+        self.template(view, &value.span(), text, |lowering, template| match &template.pieces[..] {
+            [hurl::Piece::Expression(expression)] => lowering.expression_operand(expression),
+            _ => Some(text_operand(lowering.text(template))),
+        })
+    }
+
+    /// Returns a text that may have expressions; `None` after a problem with it.
+    pub(super) fn text(&mut self, view: &View<'_>, at: &Range<usize>, text: &str) -> Option<StepText> {
+        self.template(view, at, text, |lowering, template| Some(lowering.text(template)))
+    }
+
+    /// Returns what `lower` makes of a text that may have expressions; `None` after a problem with it.
+    fn template<T>(
+        &mut self,
+        view: &View<'_>,
+        at: &Range<usize>,
+        text: &str,
+        lower: impl FnOnce(&mut Lowering<'_, 'files>, &hurl::Template) -> Option<T>,
+    ) -> Option<T> {
         // A text of Hurl is one that can be compared with.
         let before = "variable \"x\" == \"";
         let assert = format!("{before}{}\"", escaped(text));
-        let mut snippet = snippet(view, value.span(), text, before.len());
-        snippet.is_verbatim &= escaped(text) == **text;
+        let mut snippet = snippet(view, at.clone(), text, before.len());
+        snippet.is_verbatim &= escaped(text) == *text;
         let mut lowering = self.lowering(view, snippet);
         match hurl::parse_assert(&assert) {
             Ok(assert) => match assert.predicate.test {
-                hurl::Test::Equals(hurl::Value::Text(template)) => match &template.pieces[..] {
-                    [hurl::Piece::Expression(expression)] => lowering.expression_operand(expression),
-                    _ => Some(text_operand(lowering.text(&template))),
-                },
+                hurl::Test::Equals(hurl::Value::Text(template)) => lower(&mut lowering, &template),
                 _ => None,
             },
             Err(errors) => {
@@ -271,7 +293,7 @@ fn with_failure(step: &Step, ends: bool) -> Step {
 }
 
 /// Returns the place of a text that is parsed on its own, after `before` bytes.
-fn snippet(view: &View<'_>, at: Range<usize>, text: &str, before: usize) -> Snippet {
+pub(super) fn snippet(view: &View<'_>, at: Range<usize>, text: &str, before: usize) -> Snippet {
     let written = view.source.text.get(at.start.saturating_add(1)..at.end.saturating_sub(1));
     Snippet { is_verbatim: written == Some(text), at, before }
 }

@@ -40,13 +40,14 @@ impl Files for Folder {
     }
 }
 
-const GOOD: [(&str, &str); 6] = [
+const GOOD: [(&str, &str); 7] = [
     ("shop", include_str!("../../fixtures/workloads/shop.txt")),
     ("bodies", include_str!("../../fixtures/workloads/bodies.txt")),
     ("options", include_str!("../../fixtures/workloads/options.txt")),
     ("looks", include_str!("../../fixtures/workloads/looks.txt")),
     ("single", include_str!("../../fixtures/workloads/single.txt")),
     ("smallest", include_str!("../../fixtures/workloads/smallest.txt")),
+    ("websockets", include_str!("../../fixtures/workloads/websockets.txt")),
 ];
 
 /// Files in which something is wrong: cases that begin with `##### TITLE`.

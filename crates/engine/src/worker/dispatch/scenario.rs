@@ -1,7 +1,9 @@
 //! Visits of scenarios: calls one after the other, each judged before the next.
 
+use std::rc::Rc;
 use std::time::SystemTime;
 
+use httperf_load::requests::Content;
 use httperf_load::scenario::{Action, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit};
 use httperf_plan::scenario::{Reach, Scenarios};
 use httperf_plan::{HttpVersion, Plan};
@@ -96,6 +98,7 @@ impl Dispatch<'_> {
         let step = visit.step().map(|step| StepPlace { scenario: visit.scenario(), step });
         // Most requests of a scenario send the same bytes every time.
         let is_unchanging = scenario.program.is_unchanging(place) && !jars.have(target);
+        let mut talk = None;
         let kept = &mut scenario.kept[place as usize];
         let request = if is_unchanging && let Some(request) = kept {
             visit.count_call();
@@ -109,7 +112,16 @@ impl Dispatch<'_> {
                 return;
             };
             let cookie = jars.header(target, material.uri, clock);
-            let request = self.source.step_request(self.plan, target, &material, cookie.as_deref(), None);
+            let websocket =
+                self.plan.websocket(Some(place)).map(|websocket| (websocket, cx.run.next_serial()));
+            let mut material = material;
+            if websocket.is_some() {
+                // The body is the text of its messages.
+                let text = std::mem::replace(&mut material.body, Content::None);
+                talk = Some((place, text.bytes().map(Rc::from)));
+            }
+            let request =
+                self.source.step_request(self.plan, target, &material, cookie.as_deref(), websocket);
             if is_unchanging {
                 *kept = Some(request.clone());
             }
@@ -128,7 +140,7 @@ impl Dispatch<'_> {
             request,
             look,
             recorded: None,
-            talk: None,
+            talk,
         });
         let slot = session.queue_step(target, call);
         self.drive_slot(Owner { session: key, slot }, cx);

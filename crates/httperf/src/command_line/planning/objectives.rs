@@ -113,8 +113,7 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
 fn opens(plan: &Plan, is_wanted: impl Fn(&WebSocket) -> bool) -> bool {
     match &plan.workload {
         Workload::Scenarios(scenarios) => {
-            let opened = scenarios.requests.iter().filter_map(|request| request.websocket.as_ref());
-            opened.map(|opened| &opened.talk).any(is_wanted)
+            scenarios.requests.iter().filter_map(|request| request.websocket.as_ref()).any(is_wanted)
         }
         _ => plan.request.websocket.as_ref().is_some_and(is_wanted),
     }
