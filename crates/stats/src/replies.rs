@@ -160,7 +160,7 @@ mod tests {
         }
         let mut twice = mismatches;
         twice.merge(&mismatches);
-        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12, 14]);
-        assert_eq!(twice.total(), 56);
+        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12, 14, 16]);
+        assert_eq!(twice.total(), 72);
     }
 }

@@ -117,6 +117,10 @@ const TASKS: &[Task] = &[
         "Measure a language model: time to first token, time per token",
         "httperf http://127.0.0.1:8000/v1/chat/completions --llm openai --prompts prompts.jsonl --request-rate 4 --duration 60",
     ),
+    task_of(
+        "Hold WebSockets open, talk on each, and time what comes back",
+        "httperf ws://127.0.0.1:8080/ws --rate 20 --duration 10 --drain 5 --ws-every 100ms --ws-for 4",
+    ),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),

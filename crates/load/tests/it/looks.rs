@@ -70,6 +70,7 @@ fn request() -> StepRequest {
             check(Query::Variable(3), Test::Equals(Operand::Variable(1))),
             check(Query::Duration, Test::Below(Operand::Value(Value::Integer(1000)))),
         ],
+        websocket: None,
     }
 }
 

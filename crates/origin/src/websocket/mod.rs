@@ -82,7 +82,7 @@ impl Opening {
     /// Answers a request that asks for a WebSocket. Of subprotocols, the first that is offered is chosen.
     pub(crate) fn new(request: &Parts, conversation: Conversation) -> Self {
         let headers = &request.headers;
-        let values = |name: &HeaderName| headers.get_all(name).into_iter().map(|value| value.as_bytes());
+        let values = |name: &HeaderName| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
         let key = values(&KEY).next().unwrap_or_default().trim_ascii();
         let (deflate, extensions) = answer_offer(values(&EXTENSIONS)).unzip();
         let offered = headers.get(PROTOCOL).and_then(|value| value.to_str().ok());

@@ -172,7 +172,8 @@ mod tests {
     /// The examples of RFC 6455, section 5.7.
     #[test]
     fn headers_are_those_of_the_examples() {
-        let mask = Some([0x37, 0xFA, 0x21, 0x3D]);
+        let key = [0x37, 0xFA, 0x21, 0x3D];
+        let mask = Some(key);
         for (bytes, expected) in [
             (&[0x81, 0x05][..], header(true, Opcode::Text, None, 5)),
             (&[0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D], header(true, Opcode::Text, mask, 5)),
@@ -189,7 +190,7 @@ mod tests {
             assert_eq!(written, bytes);
         }
         let mut hello = *b"Hello";
-        apply_mask(&mut hello, mask.unwrap(), 0);
+        apply_mask(&mut hello, key, 0);
         assert_eq!(hello, [0x7F, 0x9F, 0x4D, 0x51, 0x58]);
     }
 

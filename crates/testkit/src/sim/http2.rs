@@ -440,6 +440,7 @@ mod tests {
             headers: b"",
             cookie: None,
             body: if body.is_empty() { RequestBody::None } else { RequestBody::Copied(body) },
+            websocket: None,
         }
         .request()
     }
