@@ -623,7 +623,7 @@ impl Summary {
         Window {
             connections: self.connections,
             requests: self.requests,
-            replies: self.replies,
+            replies: self.replies + self.websockets.as_ref().map_or(0, |websockets| websockets.open_or_cut()),
             sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.completed),
             request_bytes: self.request_bytes,
             reply_bytes: self.header_bytes + self.content_bytes,

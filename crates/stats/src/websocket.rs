@@ -145,6 +145,11 @@ impl WebSocketSummary {
         }
     }
 
+    /// WebSockets that have been opened and whose replies have not been counted: that are open, or were cut.
+    pub(crate) fn open_or_cut(&self) -> u64 {
+        self.opened.saturating_sub(self.closed + self.unfinished)
+    }
+
     /// Messages that had not been answered when the run ended.
     #[must_use]
     pub fn outstanding(&self) -> u64 {

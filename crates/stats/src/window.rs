@@ -17,7 +17,7 @@ pub struct Window {
     pub connections: u64,
     /// Requests written completely.
     pub requests: u64,
-    /// Complete replies.
+    /// Complete replies; of calls that open WebSockets, the openings.
     pub replies: u64,
     /// Sessions completed.
     pub sessions: u64,

@@ -280,6 +280,10 @@ fn the_end_of_the_run_closes_what_is_open() {
     assert_eq!((fates(&drained), websockets(&drained).unanswered), ((3, 0, 3, 0, 0), 0));
     // Opened at 20 ms, the last message is due at 970 ms.
     assert_eq!((websockets(&drained).sent, websockets(&drained).answered), (60, 60));
+    // To those who watch the run, the opening is the reply.
+    let told: u64 = drained.series.intervals().iter().map(|interval| interval.replies).sum();
+    assert_eq!((told, drained.in_window().replies, drained.replies), (3, 3, 3));
+    assert_eq!(drained.series.intervals()[0].replies, 3);
     let stopped = run(&ending(NOW), Link::default(), echoing()).summary;
     assert_eq!((fates(&stopped), stopped.replies), ((3, 0, 0, 0, 3), 3));
     assert_eq!(stopped.unfinished.moments.count(), 0, "the calls did what they were to do");

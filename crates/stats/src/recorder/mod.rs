@@ -465,6 +465,24 @@ impl Recorder {
         self.streams(due).end(end);
     }
 
+    /// Records the opening of a WebSocket at the instant `at`, which is the reply of its call for all who watch the run.
+    pub fn websocket_opened(
+        &mut self,
+        due: Instant,
+        sent: Option<Instant>,
+        at: Instant,
+        is_compressed: bool,
+    ) {
+        self.series.current().replies += 1;
+        self.websocket(due, |figures| figures.open(due, sent, at, is_compressed));
+    }
+
+    /// The reply that has just been recorded was told of when its WebSocket was opened.
+    pub fn reply_was_told(&mut self) {
+        let interval = self.series.current();
+        interval.replies = interval.replies.saturating_sub(1);
+    }
+
     /// Records something of WebSockets that was due at `due`.
     pub fn websocket(&mut self, due: Instant, note: impl FnOnce(&mut WebSocketSummary)) {
         note(self.of(due).websockets.get_or_insert_default());

@@ -335,6 +335,7 @@ impl Run<'_> {
                 self.recorder.reply_settled();
                 let detail = SlowDetail::default;
                 record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
+                self.recorder.reply_was_told();
                 continue;
             }
             self.recorder.unfinished(call.intended, now);
@@ -594,13 +595,13 @@ impl Run<'_> {
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
         let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
         let mismatch = mismatch.or(ended.as_ref().and_then(|ended| ended.mismatch));
-        let (mut done, mut mismatch) = (received_at.max(at), mismatch.or(failed_check));
+        let (mut done, mut mismatch, mut was_told) = (received_at.max(at), mismatch.or(failed_check), false);
         if call.talk.is_some() {
             let end = call.end_talk(talk::Fate::Closed, received_at, &mut self.recorder);
             mismatch = mismatch.or(talk::mismatch(end, status));
             match end {
                 // The wait of a user is over when it is open.
-                Some(end) => done = end.opened.max(at),
+                Some(end) => (done, was_told) = (end.opened.max(at), true),
                 None => self.recorder.websocket(call.intended, |figures| figures.refused += 1),
             }
         }
@@ -624,6 +625,9 @@ impl Run<'_> {
             self.recorder.answered_early(call.intended);
         }
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
+        if was_told {
+            self.recorder.reply_was_told();
+        }
         if self.plan.watch.replies.is_some() {
             self.observer.observe(Observation::ReplyDone { call: call.serial, size });
         }

@@ -176,9 +176,7 @@ impl Talk {
                 return Said { is_broken: true, ..Said::default() };
             }
         };
-        cx.recorder.websocket(cx.due, |figures| {
-            figures.open(cx.due, sent, at, accepted.deflate.is_some());
-        });
+        cx.recorder.websocket_opened(cx.due, sent, at, accepted.deflate.is_some());
         let options = websocket::Options {
             role: websocket::Role::Client { seed: self.script(cx.plan).mask_seed() },
             message_size: cx.plan.limits.message_size,
