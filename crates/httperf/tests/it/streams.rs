@@ -63,9 +63,10 @@ fn streams_have_the_same_counts_over_each_protocol() {
         );
         let timed = streams.first_event.latency.moments.count() + streams.gap.moments.count();
         assert_eq!(timed + streams.coalesced, streams.events, "{protocol}");
-        // No sooner than the server sends.
-        assert!(streams.first_event.service.moments.min() >= 0.03, "{protocol}");
-        assert!(streams.duration.moments.min() >= 0.02, "{protocol}");
+        // No sooner than the server sends; a first event that was read late leaves less of the stream.
+        let first = &streams.first_event.service.moments;
+        assert!(first.min() >= 0.03, "{protocol}");
+        assert!(first.max() + streams.duration.moments.min() >= 0.05, "{protocol}");
         sent += streams.events;
     }
     let counts = bench.stop();
@@ -132,8 +133,11 @@ fn answers_of_a_model_are_counted_in_tokens() {
     );
     // The role comes with the header, and is no token.
     assert!(streams.first_event.service.moments.min() < model.first_token.service.moments.min());
-    assert!(model.first_token.service.moments.min() >= 0.04);
-    assert!(model.per_token.moments.min() >= 0.0045, "{}", model.per_token.moments.min());
+    let first = &model.first_token.service.moments;
+    assert!(first.min() >= 0.04);
+    // The eighth token is due 75 ms after the header; a first one that was read late leaves less between them.
+    let per_token = model.per_token.moments.min();
+    assert!(first.max() + 7.0 * per_token >= 0.074, "{}, {per_token}", first.max());
     assert_eq!(ran.outcome.exit, Exit::Code(0), "{}", stderr(&ran.outcome));
     let calls = bench.read("calls.csv");
     let rows: Vec<Vec<&str>> = calls.lines().map(|line| line.split(',').collect()).collect();
@@ -271,7 +275,7 @@ fn streams_of_other_servers_are_read_directly_and_through_a_proxy() {
         ran.check("replies=5 errors=0");
         let streams = ran.summary.streams.as_ref().unwrap();
         assert_eq!((streams.completed, streams.events, streams.comments), (5, 50, 50), "{ran}");
-        assert!(streams.first_event.service.moments.min() >= 0.01, "{ran}");
-        assert!(streams.duration.moments.min() >= 0.08, "{ran}");
+        let first = &streams.first_event.service.moments;
+        assert!(first.min() >= 0.01 && first.max() + streams.duration.moments.min() >= 0.09, "{ran}");
     }
 }

@@ -8,9 +8,10 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
+use httperf_testkit::skip;
 use serde_json::Value;
 
-use crate::support::machine::{alone, shared};
+use crate::support::machine::{alone, is_long, shared};
 
 /// Far beyond the 15 seconds that a quick check takes on a machine of its own.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -169,6 +170,9 @@ fn a_quick_check_measures_everything_and_keeps_it() {
 
 #[test]
 fn results_that_cannot_be_kept_are_reported_all_the_same() {
+    if !is_long() {
+        return skip::unless_long();
+    }
     let _alone = alone();
     let state = tempfile::tempdir().unwrap();
     let no_folder = state.path().join("file");

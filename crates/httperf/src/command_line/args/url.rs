@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn only_http_is_spoken() {
-        for word in ["ftp://host/", "ws://host/", "h2://host/"] {
+        for word in ["ftp://host/", "grpc://host/", "h2://host/"] {
             let message = format!(
                 "expected a URL such as http://host:8080/path, got `{word}` (it begins neither with http:// nor with \
                  https://)"

@@ -11,7 +11,7 @@ use crate::command_line::grammar::ParseStop;
 /// Arguments about WebSockets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebSocketArgs {
-    /// `--ws`.
+    /// `--websocket`.
     pub wanted: bool,
     /// `--ws-send`.
     pub text: Option<Template>,
@@ -85,7 +85,7 @@ impl WebSocketArgs {
             return match self.choice() {
                 Some(option) => {
                     let message = format!(
-                        "{option}: expected a URL that begins with ws:// or wss://, or --ws, got none"
+                        "{option}: expected a URL that begins with ws:// or wss://, or --websocket, got none"
                     );
                     refused(message)
                 }
@@ -164,7 +164,7 @@ impl Args {
     /// What asks for WebSockets, if anything does.
     fn websocket_option(&self) -> Option<&'static str> {
         match self.url() {
-            _ if self.websockets.wanted => Some("--ws"),
+            _ if self.websockets.wanted => Some("--websocket"),
             Some(url) if url.websocket => Some(if url.https { "wss://" } else { "ws://" }),
             _ => None,
         }

@@ -84,7 +84,7 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
         Metric::Time { clock: Clock::RoundTrip, .. } => {
             let answers = |websocket: &WebSocket| websocket.awaits_answers();
             (!opens(plan, answers))
-                .then_some("messages on WebSockets that are to be answered (a ws:// URL, or --ws)")
+                .then_some("messages on WebSockets that are to be answered (a ws:// URL, or --websocket)")
         }
         Metric::Time { clock: Clock::Ping, .. } => (!opens(plan, |websocket| websocket.ping_every.is_some()))
             .then_some("pings on WebSockets (--ws-ping)"),
@@ -129,8 +129,12 @@ mod tests {
             (&[][..], "handshake.p99<5ms", "TLS, which an https:// URL or --ssl asks for"),
             (&[], "session.p99<1s", "a session workload (--wsess, --wsesslog or --wsesspage)"),
             (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
-            (&[], "rtt.p99<1s", "messages on WebSockets that are to be answered (a ws:// URL, or --ws)"),
-            (&["--ws"], "ping.p99<1s", "pings on WebSockets (--ws-ping)"),
+            (
+                &[],
+                "rtt.p99<1s",
+                "messages on WebSockets that are to be answered (a ws:// URL, or --websocket)",
+            ),
+            (&["--websocket"], "ping.p99<1s", "pings on WebSockets (--ws-ping)"),
             (&[], "ttft.p99<1s", "answers of a language model, which --llm reads"),
             (
                 &["--llm=openai", "--body=x"],
@@ -163,7 +167,7 @@ mod tests {
             &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],
             &["--expect-status=200", "--slo=unexpected<=0"],
             &["--slo=first.p99<1s,gap.max<1s"],
-            &["--ws", "--ws-ping=1s", "--slo=rtt.p99<1s,ping.max<1s,gap.p50<1s"],
+            &["--websocket", "--ws-ping=1s", "--slo=rtt.p99<1s,ping.max<1s,gap.p50<1s"],
             &[
                 "--llm=openai",
                 "--body=x",

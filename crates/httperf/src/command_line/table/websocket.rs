@@ -10,7 +10,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::flag("ws", "opens WebSockets, as a URL that begins with ws:// or wss:// does")
+    Opt::flag("websocket", "opens WebSockets, as a URL that begins with ws:// or wss:// does")
         .details(&[
             "Each call opens one (RFC 6455), and has ended well when both sides have closed it. Over HTTP/1.1 it has a \
              connection to itself; with --http-version 2 it is a stream of HTTP/2 (RFC 8441). What is said there is up to \
@@ -184,7 +184,10 @@ mod tests {
         let mut args = Args::default();
         args.parse(&words(&["wss://h/chat?x"])).unwrap();
         assert_eq!((args.websocket(), args.port(), args.uses_tls()), (Some(WebSocket::default()), 443, true));
-        assert_eq!((args.uri(), websocket(&["--ws", "--server=h"])), (&b"/chat?x"[..], WebSocket::default()));
+        assert_eq!(
+            (args.uri(), websocket(&["--websocket", "--server=h"])),
+            (&b"/chat?x"[..], WebSocket::default())
+        );
         args = Args::default();
         args.parse(&words(&["http://h/"])).unwrap();
         assert_eq!(args.websocket(), None);
@@ -216,7 +219,7 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         check_error(
             &["http://h/", "--ws-every=1s"],
-            "--ws-every: expected a URL that begins with ws:// or wss://, or --ws, got none",
+            "--ws-every: expected a URL that begins with ws:// or wss://, or --websocket, got none",
         );
         check_error(
             &["ws://h/", "--ws-messages=0", "--ws-size=9"],
@@ -239,8 +242,8 @@ mod tests {
             "ws://: expected no --body beside it, as calls open WebSockets",
         );
         check_error(
-            &["--ws", "--wsess=1,1,0"],
-            "--ws: expected no session workload beside it, as calls open WebSockets",
+            &["--websocket", "--wsess=1,1,0"],
+            "--websocket: expected no session workload beside it, as calls open WebSockets",
         );
         check_error(
             &["ws://h/", "--http-version=3"],
