@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::machine::{alone, shared};
+use crate::support::machine::{alone, is_long, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
 use crate::support::real_server::{Kind, Limit, RealServer, Settings};
 use crate::support::words;
@@ -197,6 +197,9 @@ fn calls_over_kept_connections_have_a_capacity_too() {
 
 #[test]
 fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
+    if !is_long() {
+        return skip::unless_long();
+    }
     let _shared = shared();
     // 10 ms when it is idle, 100 ms at nine tenths of 500 calls a second.
     let mut last = std::collections::VecDeque::new();
@@ -216,6 +219,9 @@ fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
 
 #[test]
 fn a_server_that_collapses_is_found_at_its_knee() {
+    if !is_long() {
+        return skip::unless_long();
+    }
     let _shared = shared();
     // Each call takes its turn, which is twice as long when twenty are waiting.
     let mut free = Duration::ZERO;
@@ -410,6 +416,9 @@ with Server(("127.0.0.1", 0), Handler) as server:
 
 #[test]
 fn a_server_that_computes_is_found_near_what_a_closed_loop_gets_out_of_it() {
+    if !is_long() {
+        return skip::unless_long();
+    }
     let _alone = alone();
     let mut command = Command::new("python3");
     let spawned = command.args(["-c", BUSY_SERVER]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();

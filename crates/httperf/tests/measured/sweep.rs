@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::group::Group;
-use crate::support::machine::{Guard, alone, shared};
+use crate::support::machine::{Guard, alone, is_long, shared};
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use crate::support::real_server::{Kind, Limit, RealServer, Settings};
 use crate::support::running::find;
@@ -242,6 +242,9 @@ class Server(http.server.ThreadingHTTPServer):
 
 Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;
+    if !is_long() {
+        return skip::unless_long();
+    }
     let Some(program) = find("python3") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut bench = Bench { server: None, port: free_port(), folder, _machine: alone() };
