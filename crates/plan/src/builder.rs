@@ -201,6 +201,7 @@ impl TryFrom<PlanFields> for Plan {
         fields.tls.as_ref().map_or(Ok(()), check_tls)?;
         check_http3(&fields)?;
         check_websocket(&fields)?;
+        check_grpc(&fields)?;
         let most = fields.threads_max();
         match fields.threads {
             Some(threads) if threads > most => Err(wrong(
@@ -275,6 +276,19 @@ fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
         }
         Workload::Connections(_) | Workload::Calls(_) | Workload::Scenarios(_) => Ok(()),
     }
+}
+
+/// Calls of gRPC are streams of HTTP/2.
+fn check_grpc(plan: &PlanFields) -> Result<(), PlanError> {
+    let version = plan.request.version;
+    if plan.replies.streams.grpc.is_some() && version != HttpVersion::Http2 {
+        return Err(wrong(
+            "request.version",
+            "HTTP/2, which gRPC is spoken over",
+            format_args!("{version:?}"),
+        ));
+    }
+    Ok(())
 }
 
 fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {

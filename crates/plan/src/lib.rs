@@ -53,7 +53,7 @@ pub use quic::{Congestion, MaxDatagram, Quic, QuicWindow};
 pub use recording::{Phases, Precision, Recording, ReplyClock, Split};
 pub use replay::{BodyFor, Clients, LeftOut, Recorded, RecordedForm, Replay};
 pub use route::{Authority, Proxy};
-pub use streams::{Goodput, MalformedGoodput, ModelApi, StreamedReplies, Streams};
+pub use streams::{Goodput, Grpc, MalformedGoodput, ModelApi, StreamedReplies, Streams};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use template::Template;
 pub use timeouts::{ThinkTime, Timeouts};

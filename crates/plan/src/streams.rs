@@ -20,6 +20,15 @@ pub struct Streams {
     pub model: Option<ModelApi>,
     /// The bounds that a model's answer must meet to count as good; none by default.
     pub goodput: Goodput,
+    /// The replies are those of gRPC; `None` for any other server.
+    pub grpc: Option<Grpc>,
+}
+
+/// Replies of gRPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Grpc {
+    /// The server answers with a stream of messages, which have times of their own; with one otherwise.
+    pub server_streams: bool,
 }
 
 /// The replies that are read event by event, if their status is 2xx.

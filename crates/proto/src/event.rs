@@ -55,6 +55,13 @@ pub enum Event<'a> {
         /// The bytes; their division into events means nothing.
         data: Cow<'a, [u8]>,
     },
+    /// The trailers of a reply, between a line of the protocol's name and an empty line. Only if the options ask for them.
+    ReplyTrailers {
+        /// The call.
+        call: CallId,
+        /// The fields, in HTTP/1's form.
+        fields: HeaderBlock,
+    },
     /// The reply is complete.
     ReplyDone {
         /// The call.
@@ -97,6 +104,7 @@ impl Event<'_> {
             | Self::ReplyHead { call, .. }
             | Self::StreamStarted { call, .. }
             | Self::ReplyBody { call, .. }
+            | Self::ReplyTrailers { call, .. }
             | Self::ReplyDone { call, .. }
             | Self::CallReturned { call }
             | Self::CallFailed { call }
@@ -114,6 +122,7 @@ impl Event<'_> {
             Self::ReplyHead { call, head } => Event::ReplyHead { call, head },
             Self::StreamStarted { call, content } => Event::StreamStarted { call, content },
             Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
+            Self::ReplyTrailers { call, fields } => Event::ReplyTrailers { call, fields },
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
             Self::CallReturned { call } => Event::CallReturned { call },
             Self::CallFailed { call } => Event::CallFailed { call },

@@ -8,6 +8,7 @@ pub mod alt_svc;
 pub mod content;
 mod engine;
 mod event;
+pub mod grpc;
 mod header_block;
 mod header_compression;
 pub mod http1;

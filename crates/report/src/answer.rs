@@ -15,6 +15,7 @@ use crate::html::about;
 use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
+use crate::rpc;
 use crate::streams::answer_lines;
 use crate::verdict::Level;
 use crate::visits::ScenarioRow;
@@ -61,6 +62,7 @@ impl Display for Answer<'_> {
         self.write_errors(f)?;
         self.write_unfinished(f)?;
         self.write_statuses(f)?;
+        self.write_grpc(f)?;
         self.write_visits(f)?;
         self.write_recorded(f)?;
         self.write_left_out(f)?;
@@ -254,6 +256,14 @@ impl Answer<'_> {
         } else {
             self.line(f, Tone::Plain, "statuses", "", &statuses.join("  "))
         }
+    }
+
+    /// Calls of gRPC by their status.
+    fn write_grpc(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { summary, figures, .. } = self.document;
+        let (Some(grpc), Some(figures)) = (&summary.grpc, &figures.grpc) else { return Ok(()) };
+        let tone = if figures.ok == figures.calls { Tone::Plain } else { Tone::Bad };
+        self.line(f, tone, "grpc", "", &rpc::answer_line(grpc, figures))
     }
 
     /// Visits by their end, and the steps that failed most.

@@ -7,6 +7,7 @@ use crate::answer::statuses;
 use crate::figures::Times;
 use crate::number::{fixed, ratio};
 use crate::result::Document;
+use crate::rpc::GrpcFigures;
 use crate::websocket::WebSocketFigures;
 use httperf_plan::{Target, UNLIMITED, Workload};
 
@@ -14,7 +15,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 129] = [
+pub(crate) const COLUMNS: [&str; 138] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -144,6 +145,15 @@ pub(crate) const COLUMNS: [&str; 129] = [
     "push_gap_p99_ms",
     "ping_p50_ms",
     "ping_p99_ms",
+    "unexpected_grpc",
+    "grpc_calls",
+    "grpc_ok",
+    "grpc_failed",
+    "grpc_unanswered",
+    "grpc_untold",
+    "grpc_messages",
+    "grpc_message_bytes",
+    "grpc_malformed",
 ];
 
 /// Header line with the column names, including the line end.
@@ -294,6 +304,19 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     row.extend(two(websockets.map(|websockets| &websockets.round_trip_ms)));
     row.extend(two(websockets.map(|websockets| &websockets.gap_ms)));
     row.extend(two(websockets.map(|websockets| &websockets.ping_ms)));
+    row.push(unexpected(Mismatch::Rpc));
+    let grpc = figures.grpc.as_ref();
+    let counts: [fn(&GrpcFigures) -> u64; 8] = [
+        |figures| figures.calls,
+        |figures| figures.ok,
+        |figures| figures.failed,
+        |figures| figures.unanswered,
+        |figures| figures.untold,
+        |figures| figures.received,
+        |figures| figures.received_bytes,
+        |figures| figures.malformed,
+    ];
+    row.extend(counts.map(|of| number(grpc.map(of))));
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

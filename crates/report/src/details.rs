@@ -128,7 +128,12 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
             let is_of_models = mismatch == Mismatch::Answer;
             let has_model = summary.streams.as_ref().is_some_and(|streams| streams.model.is_some());
             let is_of_websockets = mismatch == Mismatch::Close && summary.websockets.is_none();
-            if is_of_websockets || is_of_steps && summary.visits.is_none() || is_of_models && !has_model {
+            let is_of_grpc = mismatch == Mismatch::Rpc && summary.grpc.is_none();
+            if is_of_websockets
+                || is_of_grpc
+                || is_of_steps && summary.visits.is_none()
+                || is_of_models && !has_model
+            {
                 continue;
             }
             write!(f, " {mismatch} {}", mismatches.count(mismatch))?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::all_calls::AllCalls;
 use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
+use crate::rpc::GrpcFigures;
 use crate::streams::StreamFigures;
 use crate::visits::VisitFigures;
 use crate::websocket::WebSocketFigures;
@@ -102,6 +103,9 @@ pub struct RunFigures {
     /// WebSockets; `None` if calls opened none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websockets: Option<WebSocketFigures>,
+    /// Calls of gRPC; `None` if calls are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<GrpcFigures>,
     /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
     /// Point at which the run became steady.
@@ -219,6 +223,7 @@ impl RunFigures {
             replay: ReplayComparison::of(plan, summary),
             streams: StreamFigures::of(plan, summary),
             websockets: WebSocketFigures::of(summary),
+            grpc: GrpcFigures::of(summary),
             confidence: confidence(summary),
             steady: Steady::of(summary),
         }

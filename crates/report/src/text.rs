@@ -9,6 +9,7 @@ use crate::http2::http2;
 use crate::objectives::section;
 use crate::replay::replay;
 use crate::result::Document;
+use crate::rpc::grpc;
 use crate::streams::streams;
 use crate::times::times;
 use crate::tls::tls;
@@ -35,6 +36,7 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     text += &visits(document.figures.visits.as_ref(), screen);
     text += &replay(plan, summary).to_string();
     text += &format!("{}{}", streams(plan, summary), websockets(summary));
+    text += &grpc(summary).to_string();
     text += &format!("{}{}", tls(plan, summary), http2(summary));
     text += &format!("{}{}", details(document), fleet(document.fleet.as_ref(), screen));
     text += &format!("{}{}", verdict_section(verdict), section(document));

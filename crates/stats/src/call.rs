@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepCall, StreamCall};
+use crate::{GrpcEnd, Instant, KernelTimes, Mismatch, RecordedReply, StepCall, StreamCall};
 
 /// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,8 @@ pub struct Sample<'a> {
     pub recorded: Option<RecordedReply>,
     /// Stream that the reply was, if it was one.
     pub stream: Option<&'a StreamCall>,
+    /// End of a call of gRPC whose reply is complete.
+    pub rpc: Option<&'a GrpcEnd>,
     /// True if the status is the one that the step expects, or the recorded one below 500.
     pub expected: bool,
 }
@@ -335,6 +337,7 @@ mod tests {
             step: None,
             recorded: None,
             stream: None,
+            rpc: None,
             expected: false,
         }
     }

@@ -10,6 +10,7 @@ mod classes;
 pub mod comparison;
 mod confidence;
 mod errors;
+mod grpc;
 mod http2;
 mod instant;
 mod kernel;
@@ -46,6 +47,7 @@ pub use call::{CallOutcome, Carrier, QuicTransport, Sample, SlowCall, SlowDetail
 pub use classes::Classes;
 pub use confidence::{Estimate, Interval as ConfidenceInterval};
 pub use errors::{Errors, Failure};
+pub use grpc::{GrpcEnd, GrpcSummary};
 pub use http2::{Compression, Http2Summary, ServerSettings};
 pub use instant::Instant;
 pub use kernel::{KernelFigures, KernelTimes};

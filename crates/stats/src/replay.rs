@@ -125,6 +125,7 @@ mod tests {
             step: None,
             recorded: None,
             stream: None,
+            rpc: None,
             expected: false,
         }
     }

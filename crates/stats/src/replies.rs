@@ -25,11 +25,13 @@ pub enum Mismatch {
     Answer,
     /// WebSocket that the server closed with the code of an error, or with messages unanswered.
     Close,
+    /// Call of gRPC with a status other than OK, or with messages that are none.
+    Rpc,
 }
 
 impl Mismatch {
     /// All checks, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Status,
         Self::Undecodable,
         Self::Size,
@@ -38,6 +40,7 @@ impl Mismatch {
         Self::Check,
         Self::Answer,
         Self::Close,
+        Self::Rpc,
     ];
 }
 
@@ -53,6 +56,7 @@ impl fmt::Display for Mismatch {
             Self::Check => "check",
             Self::Answer => "answer",
             Self::Close => "close",
+            Self::Rpc => "grpc",
         })
     }
 }
@@ -80,6 +84,9 @@ pub struct Mismatches {
     /// WebSockets that the server closed for an error, or before it had answered all messages.
     #[serde(default)]
     pub close: u64,
+    /// Calls of gRPC with a status other than OK.
+    #[serde(default)]
+    pub grpc: u64,
 }
 
 impl Mismatches {
@@ -93,6 +100,7 @@ impl Mismatches {
             Mismatch::Check => self.check += 1,
             Mismatch::Answer => self.answer += 1,
             Mismatch::Close => self.close += 1,
+            Mismatch::Rpc => self.grpc += 1,
         }
     }
 
@@ -108,6 +116,7 @@ impl Mismatches {
             Mismatch::Check => self.check,
             Mismatch::Answer => self.answer,
             Mismatch::Close => self.close,
+            Mismatch::Rpc => self.grpc,
         }
     }
 
@@ -126,6 +135,7 @@ impl Mismatches {
         self.check += other.check;
         self.answer += other.answer;
         self.close += other.close;
+        self.grpc += other.grpc;
     }
 }
 
@@ -160,7 +170,7 @@ mod tests {
         }
         let mut twice = mismatches;
         twice.merge(&mismatches);
-        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12, 14, 16]);
-        assert_eq!(twice.total(), 72);
+        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12, 14, 16, 18]);
+        assert_eq!(twice.total(), 90);
     }
 }

@@ -113,6 +113,7 @@ mod tests {
             step: None,
             recorded: None,
             stream: None,
+            rpc: None,
             expected: false,
         }
     }

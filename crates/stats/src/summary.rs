@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    CallOutcome, Compressed, Errors, Groups, Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches,
-    Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes,
-    StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary, Window,
+    CallOutcome, Compressed, Errors, Groups, GrpcSummary, Http2Summary, Instant, KernelFigures, Lifetimes,
+    Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall,
+    StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -136,6 +136,9 @@ pub struct Summary {
     /// Replies that were read as event streams, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<Box<StreamSummary>>,
+    /// Calls of gRPC by their status, if replies are read as such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<Box<GrpcSummary>>,
     /// WebSockets, if calls were to open any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websockets: Option<Box<WebSocketSummary>>,
@@ -600,6 +603,7 @@ impl Summary {
         merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.streams, other.streams.as_ref(), |own, their| own.merge(their));
+        merge_option(&mut self.grpc, other.grpc.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.websockets, other.websockets.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
         self.begun_late = self.begun_late.max(other.begun_late);

@@ -309,6 +309,7 @@ mod tests {
             step: None,
             recorded: None,
             stream: None,
+            rpc: None,
             expected: false,
         }
     }

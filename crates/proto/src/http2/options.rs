@@ -26,6 +26,8 @@ pub struct Options {
     pub indexes_targets: bool,
     /// True to hand out header blocks ([`Event::ReplyHead`](crate::Event::ReplyHead)), in HTTP/1's form.
     pub header_blocks: bool,
+    /// True to hand out trailers ([`Event::ReplyTrailers`](crate::Event::ReplyTrailers)). They come with header blocks.
+    pub trailers: bool,
     /// True to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
     pub bodies: bool,
     /// The replies whose bodies are handed out in any case, as streams
@@ -74,6 +76,7 @@ impl Default for Options {
             max_frame: frame::MAX_FRAME_SIZE_MIN,
             indexes_targets: true,
             header_blocks: false,
+            trailers: false,
             bodies: false,
             streamed: Streamed::Never,
             server_timing: false,

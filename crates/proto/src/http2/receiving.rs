@@ -17,6 +17,9 @@ use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse
 /// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
 
+/// The line before trailers that are handed out, in place of a status line.
+const TRAILERS_START: &[u8] = b"HTTP/2\r\n";
+
 /// The number of unwritten bytes beyond which the peer may not cause further answers: far more than the
 /// requests prepared at once.
 const UNWRITTEN_MAX: u64 = 1 << 20;
@@ -220,6 +223,13 @@ impl Connection {
             Reply::Body { .. } if !end_stream => Err(malformed("trailers that do not end their stream")),
             Reply::Body { size, .. } => {
                 size.footer += head.size;
+                let call = stream.call;
+                if self.options.trailers
+                    && let Some(text) = self.header_decoder.take_text()
+                {
+                    let fields = HeaderBlock::new(&[TRAILERS_START, &text[..]].concat());
+                    self.pending_events.push_back(Event::ReplyTrailers { call, fields });
+                }
                 self.finish(now, id)
             }
             Reply::Head { .. } if head.status == 101 => Err(malformed("a status 101")),

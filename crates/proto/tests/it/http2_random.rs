@@ -100,6 +100,7 @@ struct Heard {
     started: Option<u16>,
     head: Option<Vec<u8>>,
     body: Vec<u8>,
+    trailers: Option<Vec<u8>>,
     is_sent: [bool; 2],
     stalls: [Option<Duration>; 2],
     end: Option<&'static str>,
@@ -146,6 +147,7 @@ impl World {
             max_frame: choices.from(&[16_384, 20_000, (1 << 24) - 1]),
             indexes_targets: choices.of(2) == 0,
             header_blocks: true,
+            trailers: true,
             bodies: true,
             ..Options::default()
         };
@@ -525,6 +527,10 @@ impl World {
                 assert!(heard.head.is_some() && !data.is_empty());
                 heard.body.extend_from_slice(&data);
             }
+            Event::ReplyTrailers { fields, .. } => {
+                assert!(heard.head.is_some());
+                assert_eq!(heard.trailers.replace(fields.as_bytes().to_vec()), None);
+            }
             Event::ReplyDone { size, .. } => {
                 heard.end = Some("done");
                 let reply = &self.replied[&call];
@@ -533,6 +539,9 @@ impl World {
                 };
                 let head = format!("HTTP/2 {}\r\n{}\r\n", reply.status, lines(&reply.fields));
                 assert_eq!(heard.head.as_deref(), Some(head.as_bytes()));
+                let trailers = (!reply.trailers.is_empty())
+                    .then(|| format!("HTTP/2\r\n{}\r\n", lines(&reply.trailers)).into_bytes());
+                assert_eq!(heard.trailers, trailers);
                 assert_eq!((heard.started, &heard.body), (Some(reply.status), &reply.body));
                 let footer =
                     if reply.trailers.is_empty() { 0 } else { lines(&reply.trailers).len() as u64 + 2 };

@@ -11,6 +11,7 @@ use crate::figures::Times;
 use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
+use crate::rpc;
 use crate::streams::{TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows};
 use crate::tls::{describe, occurring_kinds};
 use crate::websocket;
@@ -200,6 +201,7 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
                 Mismatch::Close => {
                     "a WebSocket that the server closed for an error, or before it had answered"
                 }
+                Mismatch::Rpc => "a call of gRPC with a status other than OK, or with messages that are none",
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })
@@ -385,6 +387,20 @@ pub(super) fn websockets(document: &Document) -> Option<Protocol> {
     ]);
     let table = timed_rows("Times of WebSockets, in ms", &websocket::rows(websockets));
     Some(Protocol { title: "WebSockets", facts, table: Some(table) })
+}
+
+/// Calls of gRPC.
+pub(super) fn grpc(document: &Document) -> Option<Protocol> {
+    let summary = document.summary.grpc.as_deref()?;
+    let figures = document.figures.grpc.as_ref()?;
+    let facts = facts([
+        ("Calls", rpc::fates(summary, figures)),
+        ("Untold", rpc::untold(figures)),
+        ("Malformed", rpc::malformed(figures)),
+        ("Messages", rpc::messages(figures)),
+        ("Told", names(&summary.messages)),
+    ]);
+    Some(Protocol { title: "gRPC", facts, table: None })
 }
 
 fn timed_rows(caption: &'static str, rows: &[TimesRow<'_>]) -> Table {

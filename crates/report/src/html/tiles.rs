@@ -8,6 +8,7 @@ use crate::answer::http_errors;
 use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::result::Document;
+use crate::rpc::{self, GrpcFigures};
 use crate::streams::{ModelFigures, StreamFigures};
 use crate::websocket::WebSocketFigures;
 
@@ -31,6 +32,7 @@ pub(super) fn of(document: &Document) -> Vec<Tile> {
     ];
     tiles.extend(figures.streams.as_ref().map(streams).unwrap_or_default());
     tiles.extend(figures.websockets.as_ref().map(websockets).unwrap_or_default());
+    tiles.extend(figures.grpc.as_ref().map(grpc).unwrap_or_default());
     tiles.extend([
         latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
         errors(document),
@@ -103,6 +105,26 @@ fn websockets(figures: &WebSocketFigures) -> Vec<Tile> {
             wait("Gap p99", gap.p99, gap, "between messages that came apart")
         },
         tile("Messages", per_second(figures.received_rate), vec![sent, received]),
+    ]
+}
+
+/// Calls of gRPC: a row of four.
+fn grpc(figures: &GrpcFigures) -> Vec<Tile> {
+    let bad = |is_bad: bool, tile: Tile| Tile { is_bad, ..tile };
+    let size = rpc::mean_size(figures).map(|size| format!("{size} B each (mean)"));
+    let unanswered = match figures.untold {
+        0 => Vec::new(),
+        untold => vec![format!("{} told no status", count(untold))],
+    };
+    vec![
+        tile(
+            "gRPC OK",
+            rpc::ok_share(figures),
+            vec![format!("{} of {} calls", count(figures.ok), count(figures.calls))],
+        ),
+        bad(figures.failed > 0, tile("Other statuses", count(figures.failed), vec!["calls".to_owned()])),
+        bad(figures.unanswered > 0, tile("Without a reply", count(figures.unanswered), unanswered)),
+        tile("gRPC messages", count(figures.received), size.into_iter().collect()),
     ]
 }
 

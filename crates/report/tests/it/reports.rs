@@ -55,6 +55,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         step: None,
         recorded: None,
         stream: None,
+        rpc: None,
         expected: false,
     }
 }

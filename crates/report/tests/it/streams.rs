@@ -40,6 +40,7 @@ fn call(status: Option<u16>, done: Instant) -> Sample<'static> {
         step: None,
         recorded: None,
         stream: None,
+        rpc: None,
         expected: false,
     }
 }

@@ -8,10 +8,10 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
-    AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure,
-    Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample, SessionSummary,
-    SlowDetail, StepFigures, StepPlace, StreamEnd, StreamNews, StreamSummary, Summary, TlsSummary, Usage,
-    VisitEnd, VisitsShape, WarmUp, WebSocketSummary, Window,
+    AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, GrpcEnd, Handshake,
+    HandshakeFailure, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample,
+    SessionSummary, SlowDetail, StepFigures, StepPlace, StreamEnd, StreamNews, StreamSummary, Summary,
+    TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, WebSocketSummary, Window,
 };
 
 /// Data of a session that ended.
@@ -463,6 +463,16 @@ impl Recorder {
     /// Records the end of a stream, or of a model's reply that was not streamed.
     pub fn stream_ended(&mut self, due: Instant, end: &StreamEnd) {
         self.streams(due).end(end);
+    }
+
+    /// Records the end of a call of gRPC whose reply is complete.
+    pub fn grpc_ended(&mut self, due: Instant, end: &GrpcEnd) {
+        self.of(due).grpc.get_or_insert_default().add(end);
+    }
+
+    /// Records the end of a call of gRPC that had no reply, or part of one.
+    pub fn grpc_unanswered(&mut self, due: Instant) {
+        self.of(due).grpc.get_or_insert_default().unanswered += 1;
     }
 
     /// Records the opening of a WebSocket at the instant `at`, which is the reply of its call for all who watch the run.

@@ -27,6 +27,7 @@ fn reply(status: u16) -> Sample<'static> {
         step: None,
         recorded: None,
         stream: None,
+        rpc: None,
         expected: false,
     }
 }

@@ -392,6 +392,10 @@ impl<N: Network> Connections<N> {
                 }
                 EventKind::LinksFound { call, links }
             }
+            Reply::ReplyTrailers { call, fields } => {
+                to.run.reply_trailers(call.into(), fields);
+                return;
+            }
             Reply::ReplyDone { call, size, reuse } => {
                 let call = CallKey::from(call);
                 connection.record_stalls(to.run);

@@ -96,6 +96,7 @@ fn http1_options(plan: &Plan) -> http1::Options {
         pipeline,
         header_blocks: cookies
             || reads_bodies
+            || plan.replies.streams.grpc.is_some()
             || plan.opens_websockets()
             || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),
@@ -111,6 +112,9 @@ fn http1_options(plan: &Plan) -> http1::Options {
 /// open WebSockets, those are among them.
 fn streamed(plan: &Plan) -> Streamed {
     let streams = &plan.replies.streams;
+    if streams.grpc.is_some() {
+        return Streamed::All;
+    }
     match (streams.model, streams.read) {
         (Some(_), _) | (None, StreamedReplies::All) => Streamed::All,
         (None, StreamedReplies::EventStreams) if plan.recording.detail => Streamed::EventStreams,
@@ -133,6 +137,7 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         max_frame: plan.http2.max_frame.get(),
         indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
         header_blocks: http1.header_blocks,
+        trailers: plan.replies.streams.grpc.is_some(),
         bodies: http1.bodies,
         streamed: http1.streamed,
         server_timing: http1.server_timing,

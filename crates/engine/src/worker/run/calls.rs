@@ -8,10 +8,11 @@ use httperf_load::page::{Link, Scanner};
 use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::content::Content;
+use httperf_proto::grpc;
 use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
-    Carrier, FailedLook, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply, Recorder, Sample,
+    Carrier, FailedLook, GrpcEnd, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply, Recorder, Sample,
     SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
 };
 
@@ -19,7 +20,7 @@ use super::super::{CallKey, ConnectionKey, SessionKey};
 use super::Run;
 use super::inspection::{self, Finding, Inspection};
 use super::kept::Kept;
-use super::stream::{Reading, Stream};
+use super::stream::{Reading, ReceivedMessages, Stream};
 use super::talk::{self, Said, Talk, TalkCx};
 use crate::{Observation, Observer};
 
@@ -58,6 +59,8 @@ pub(in crate::worker) struct Call {
     inspection: Option<Box<Inspection>>,
     /// The stream that its reply is, if it is one.
     stream: Option<Box<Stream>>,
+    /// The last header section of its reply, if it is a call of gRPC.
+    section: Option<HeaderBlock>,
     /// The WebSocket that it opens, if it opens one.
     talk: Option<Box<Talk>>,
     /// The step that made it, if one did.
@@ -182,6 +185,7 @@ impl Call {
             step: self.look.map(|Look { place, failed, .. }| StepCall { place, failed }),
             recorded: self.recorded.as_deref().map(recorded_reply),
             stream: None,
+            rpc: None,
             expected: false,
         }
     }
@@ -274,6 +278,7 @@ impl Run<'_> {
             scanner: None,
             inspection: None,
             stream: None,
+            section: None,
             talk,
             look,
             recorded,
@@ -318,6 +323,9 @@ impl Run<'_> {
             self.recorder.reply_given_up(now);
         }
         let ended = end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
+        if self.plan.replies.streams.grpc.is_some() {
+            self.recorder.grpc_unanswered(call.intended);
+        }
         call.end_talk(talk::Fate::Cut, now, &mut self.recorder);
         let sample =
             Sample { stream: ended.as_ref().and_then(|ended| ended.call.as_ref()), ..call.sample(now) };
@@ -476,6 +484,9 @@ impl Run<'_> {
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head: head.as_bytes() });
         }
+        if self.plan.replies.streams.grpc.is_some() {
+            call.section = Some(head.clone());
+        }
         if let Some(talk) = &mut call.talk {
             talk.take_head(head.clone());
         }
@@ -489,6 +500,11 @@ impl Run<'_> {
             kept.start(head, look.wants_body, self.plan.limits.kept_body_size);
             call.kept = Some(kept);
         }
+    }
+
+    /// Takes the trailers of a reply.
+    pub(in crate::worker) fn reply_trailers(&mut self, key: CallKey, fields: HeaderBlock) {
+        self.calls[key].section = Some(fields);
     }
 
     /// Takes the parts of a complete reply that its step looks at. Hand them back with [`Run::give_back`].
@@ -532,8 +548,16 @@ impl Run<'_> {
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a stream begins after its status line")
         };
-        let Some(reading) = Reading::of(status, content, &self.plan.replies.streams) else { return };
-        if reading == Reading::Events {
+        let streams = &self.plan.replies.streams;
+        let reading = match (streams.grpc, &call.section) {
+            (Some(grpc), Some(head)) => {
+                let is_grpc = (200..300).contains(&status) && grpc::is_reply(head.as_bytes());
+                is_grpc.then_some(Reading::Messages { are_timed: grpc.server_streams })
+            }
+            _ => Reading::of(status, content, streams),
+        };
+        let Some(reading) = reading else { return };
+        if matches!(reading, Reading::Events | Reading::Messages { are_timed: true }) {
             // Its events have the kernel's stamps, and none of them precedes it.
             let at = at.min(stamp.unwrap_or(now));
             self.recorder.stream_started(call.intended, call.sent, at);
@@ -557,7 +581,9 @@ impl Run<'_> {
             if !news.is_empty() {
                 // A stream may last for as long as something comes.
                 call.deadline = deadline;
-                self.recorder.stream_news(call.intended, call.sent, at, &news);
+                if stream.is_timed() {
+                    self.recorder.stream_news(call.intended, call.sent, at, &news);
+                }
             }
             for data in stream.take_untold() {
                 self.observer.observe(Observation::StreamEvent { call: call.serial, at, data: &data });
@@ -618,6 +644,7 @@ impl Run<'_> {
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
             stream: ended.as_ref().and_then(|ended| ended.call.as_ref()),
+            rpc: ended.as_ref().and_then(|ended| ended.rpc.as_deref()),
             ..call.sample(done)
         };
         self.recorder.reply_settled();
@@ -724,6 +751,8 @@ struct EndedStream {
     /// `None` for a model's reply that was not streamed.
     call: Option<StreamCall>,
     mismatch: Option<Mismatch>,
+    /// The end of a call of gRPC whose reply is complete.
+    rpc: Option<Box<GrpcEnd>>,
 }
 
 /// Records the end of a call's stream, if it has one.
@@ -753,11 +782,54 @@ fn end_stream(
         EndedStream {
             call: end.is_streamed.then(|| end.call()),
             mismatch: is_unexpected.then_some(Mismatch::Answer),
+            rpc: None,
         }
     }
 
+    if plan.replies.streams.grpc.is_some() {
+        return Some(end_rpc(recorder, plan, call, fate, now));
+    }
     let stream = call.stream.take()?;
     Some(end(recorder, plan, (call.intended, call.phase), stream, fate, now))
+}
+
+/// Records the end of a call of gRPC, and of its stream if the server's messages have times of their own.
+fn end_rpc(
+    recorder: &mut Recorder,
+    plan: &Plan,
+    call: &mut Call,
+    fate: StreamFate,
+    now: Instant,
+) -> EndedStream {
+    let mut ended = EndedStream { call: None, mismatch: None, rpc: None };
+    let mut received = ReceivedMessages::default();
+    if let Some(mut stream) = call.stream.take() {
+        received = stream.messages();
+        let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
+        if end.is_streamed {
+            recorder.stream_ended(call.intended, &end);
+            ended.call = Some(end.call());
+        }
+    }
+    if let (StreamFate::Completed, Phase::Answering { status, .. }) = (fate, call.phase) {
+        let section = call.section.take();
+        let section = section.as_ref().map_or(&b""[..], HeaderBlock::as_bytes);
+        let outcome = grpc::outcome(section, status);
+        let end = GrpcEnd {
+            status: outcome.status.to_name(),
+            message: outcome.message,
+            is_told: outcome.is_told,
+            received: received.count,
+            received_bytes: received.size,
+            is_malformed: received.is_malformed,
+        };
+        recorder.grpc_ended(call.intended, &end);
+        // A status of an error says all there is to say.
+        let is_unexpected = (200..300).contains(&status) && !end.is_success();
+        ended.mismatch = is_unexpected.then_some(Mismatch::Rpc);
+        ended.rpc = Some(Box::new(end));
+    }
+    ended
 }
 
 /// The reply that was recorded for a request.

@@ -7,6 +7,7 @@ use httperf_plan::{Goodput, Plan, StreamedReplies, Streams};
 use httperf_proto::content::openai::{self, Piece};
 use httperf_proto::content::sse::{Item, Parser};
 use httperf_proto::content::{Content, Decoder};
+use httperf_proto::grpc::Messages;
 use httperf_stats::{Instant, ModelEnd, StreamEnd, StreamFate, StreamNews};
 
 /// The form in which the body of a reply is read.
@@ -16,6 +17,21 @@ pub(super) enum Reading {
     Events,
     /// As a whole: the reply of a model that was not asked to stream it, or an error.
     Whole,
+    /// Message by message, of gRPC.
+    Messages {
+        /// They have times of their own.
+        are_timed: bool,
+    },
+}
+
+/// The messages of a reply of gRPC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReceivedMessages {
+    pub(super) count: u64,
+    /// Their bytes.
+    pub(super) size: u64,
+    /// Something came that is no message, or part of one.
+    pub(super) is_malformed: bool,
 }
 
 /// A reply that streams in.
@@ -42,6 +58,7 @@ struct Reader {
 enum Body {
     Events(Parser),
     Whole { bytes: Vec<u8>, size_max: usize },
+    Messages { messages: Messages, size: u64, are_timed: bool },
 }
 
 /// The instants at which events arrived.
@@ -100,6 +117,9 @@ impl Stream {
         let body = match reading {
             Reading::Events => Body::Events(Parser::new(event_size)),
             Reading::Whole => Body::Whole { bytes: Vec::new(), size_max: event_size },
+            Reading::Messages { are_timed } => {
+                Body::Messages { messages: Messages::default(), size: 0, are_timed }
+            }
         };
         let reader = Reader {
             body,
@@ -126,10 +146,27 @@ impl Stream {
         news
     }
 
+    /// Returns whether its events have times of their own.
+    pub(super) fn is_timed(&mut self) -> bool {
+        let reader = self.decoder.as_mut().map(Decoder::writer);
+        !matches!(reader, Some(Reader { body: Body::Messages { are_timed: false, .. }, .. }))
+    }
+
     /// Takes the data of events that nobody was told of.
     pub(super) fn take_untold(&mut self) -> Vec<Box<[u8]>> {
         let reader = self.decoder.as_mut().map(Decoder::writer);
         reader.and_then(|reader| reader.untold.as_mut()).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The messages of gRPC that have come.
+    pub(super) fn messages(&mut self) -> ReceivedMessages {
+        let Some(Reader { body: Body::Messages { messages, size, .. }, events, .. }) =
+            self.decoder.as_mut().map(Decoder::writer)
+        else {
+            return ReceivedMessages::default();
+        };
+        let is_malformed = messages.is_malformed() || messages.is_within_message();
+        ReceivedMessages { count: events.count, size: *size, is_malformed }
     }
 
     /// Ends it at the instant `now`. `due`: when its call was due.
@@ -153,6 +190,7 @@ impl Stream {
                 }
                 (false, false)
             }
+            Body::Messages { messages, are_timed, .. } => (*are_timed, messages.is_within_message()),
         };
         let events = reader.events;
         StreamEnd {
@@ -177,6 +215,15 @@ impl Write for Reader {
                 let room = *size_max - whole.len();
                 whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
+            Body::Messages { messages, size, .. } => messages.push(bytes, &mut |length| {
+                *size += u64::from(length);
+                news.events += 1;
+                match events.add(*now) {
+                    Arrival::First => news.has_first = true,
+                    Arrival::Gap(gap) => news.gap = Some(gap),
+                    Arrival::Together => news.coalesced += 1,
+                }
+            }),
             Body::Events(parser) => parser.push(bytes, &mut |item| match item {
                 Item::Event(event) => {
                     news.events += 1;
@@ -300,6 +347,7 @@ mod tests {
         read: StreamedReplies::EventStreams,
         model: Some(ModelApi::OpenAi),
         goodput: Goodput { first_token: Some(ms(100)), per_token: Some(ms(20)), latency: None },
+        grpc: None,
     };
 
     const fn ms(ms: u64) -> Duration {

@@ -1,5 +1,6 @@
 //! `--calls`: a row of CSV for each call, written by a thread of its own.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -58,10 +59,14 @@ const STREAM_COLUMNS: [&str; 7] = [
     "per_token_us",
 ];
 
-/// The further columns of a plan's calls: those of its workload, and those of streams.
+/// The names of further columns, behind those, of calls of gRPC.
+const RPC_COLUMNS: [&str; 2] = ["grpc_status", "grpc_messages"];
+
+/// The further columns of a plan's calls: those of its workload, of streams, and of gRPC.
 struct Further {
     workload: OfWorkload,
     streams: bool,
+    rpc: bool,
 }
 
 /// The further columns of a workload.
@@ -107,6 +112,14 @@ struct Row {
     step: Option<StepCall>,
     recorded: Option<RecordedReply>,
     stream: Option<LoggedStream>,
+    rpc: Option<LoggedRpc>,
+}
+
+/// A call of gRPC with a complete reply.
+#[derive(Debug)]
+struct LoggedRpc {
+    status: Cow<'static, str>,
+    messages: u64,
 }
 
 /// A stream, with its instants since the start of the run.
@@ -185,6 +198,7 @@ impl CallSender {
                 first_token: call.first_token.map(|first| first - start),
                 call,
             }),
+            rpc: sample.rpc.map(|end| LoggedRpc { status: end.status.clone(), messages: end.received }),
         };
         // A writer that has failed takes nothing either: those calls are missing all the same.
         self.dropped += u64::from(self.queue.try_send(row).is_err());
@@ -217,8 +231,10 @@ impl Further {
             None if matches!(plan.workload, Workload::Replay(_)) => OfWorkload::Recorded,
             None => OfWorkload::None,
         };
-        let Streams { read, model, .. } = plan.replies.streams;
-        Self { workload, streams: model.is_some() || read == StreamedReplies::All }
+        let Streams { read, model, grpc, .. } = plan.replies.streams;
+        let streams_messages = grpc.is_some_and(|grpc| grpc.server_streams);
+        let streams = model.is_some() || read == StreamedReplies::All || streams_messages;
+        Self { workload, streams, rpc: grpc.is_some() }
     }
 
     fn names(&self) -> impl Iterator<Item = &'static &'static str> {
@@ -228,7 +244,8 @@ impl Further {
             OfWorkload::Recorded => &RECORDED_COLUMNS,
         };
         let of_streams: &'static [&'static str] = if self.streams { &STREAM_COLUMNS } else { &[] };
-        of_workload.iter().chain(of_streams)
+        let of_rpc: &'static [&'static str] = if self.rpc { &RPC_COLUMNS } else { &[] };
+        of_workload.iter().chain(of_streams).chain(of_rpc)
     }
 
     /// Adds the fields of these columns.
@@ -236,6 +253,11 @@ impl Further {
         self.workload.add(row, record);
         if self.streams {
             stream_fields(row.stream.as_ref()).iter().for_each(|field| record.push_field(field.as_bytes()));
+        }
+        if self.rpc {
+            let rpc = row.rpc.as_ref();
+            record.push_field(rpc.map_or("", |rpc| &rpc.status).as_bytes());
+            record.push_field(rpc.map_or_else(String::new, |rpc| rpc.messages.to_string()).as_bytes());
         }
     }
 }
@@ -323,7 +345,8 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use httperf_stats::{FailedLook, StepPlace};
+    use httperf_plan::{Grpc, HttpVersion};
+    use httperf_stats::{FailedLook, GrpcEnd, StepPlace};
     use httperf_testkit::sim::{Edit, connections, scenarios};
 
     use super::*;
@@ -353,6 +376,7 @@ mod tests {
             step: None,
             recorded: None,
             stream: None,
+            rpc: None,
             expected: false,
         }
     }
@@ -410,6 +434,32 @@ mod tests {
         assert!(lines[0].ends_with(&format!(",kernel_us,{}", STREAM_COLUMNS.join(","))), "{}", lines[0]);
         assert_eq!(lines[1..], [",1.000450000,9,2,12.000,1.000460000,8,2.500", ",,,,,,,"]);
         assert_eq!(read(Streams::default())[1..], ["", ""]);
+    }
+
+    #[test]
+    fn calls_of_grpc_tell_of_their_status() {
+        let end = GrpcEnd { status: "NOT_FOUND".into(), is_told: true, received: 3, ..GrpcEnd::default() };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let plan = connections(1, 1, 1).with(|plan| {
+            plan.request.version = HttpVersion::Http2;
+            plan.replies.streams.grpc = Some(Grpc { server_streams: true });
+        });
+        let log = CallLog::create(file.path().as_os_str(), &plan).unwrap();
+        let mut sender = log.sender();
+        let unexpected = Sample { rpc: Some(&end), mismatch: Some(Mismatch::Rpc), ..sample(0, Some(200)) };
+        sender.add(&unexpected, Instant::default());
+        sender.add(&sample(1, None), Instant::default());
+        drop(sender);
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with(",per_token_us,grpc_status,grpc_messages"), "{}", lines[0]);
+        assert!(
+            lines[1].contains(",unexpected_grpc,200,") && lines[1].ends_with(",,,,,,,NOT_FOUND,3"),
+            "{}",
+            lines[1]
+        );
+        assert!(lines[2].ends_with(",,,,,,,,"), "{}", lines[2]);
     }
 
     #[test]
