@@ -69,6 +69,12 @@ pub struct Counts {
     pub messages_received: u64,
     /// Messages sent on them.
     pub messages_sent: u64,
+    /// Calls of gRPC that were concluded; those with a reply of HTTP alone are not among them.
+    pub rpcs: u64,
+    /// Those with a status other than OK.
+    pub rpcs_failed: u64,
+    /// Messages sent in calls of gRPC.
+    pub rpc_messages: u64,
     /// Faults, in the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
     /// The counts of TLS.
@@ -147,6 +153,9 @@ impl fmt::Display for Counts {
                 ("WebSockets".to_owned(), self.websockets),
                 ("messages received".to_owned(), self.messages_received),
                 ("messages sent".to_owned(), self.messages_sent),
+                ("calls of gRPC".to_owned(), self.rpcs),
+                ("calls of gRPC that failed".to_owned(), self.rpcs_failed),
+                ("messages of gRPC sent".to_owned(), self.rpc_messages),
                 ("requests malformed".to_owned(), self.requests_malformed),
                 ("connections refused".to_owned(), self.connections_refused),
                 ("connections idled out".to_owned(), self.connections_idled_out),

@@ -10,7 +10,7 @@
 //!
 //! No two files import each other. From the bottom up: values and their text (`text`, `delay`, `fault`, `settings` of
 //! TLS, HTTP/2 and HTTP/3, `config`), counts, the state that connections share (`shared`), the state of one (`link`), sockets
-//! (`transport`, `tls`, `socket`, `wire`), streams of events (`stream`), replies (`content`, `openai`, `route`, `intake`, `body`,
+//! (`transport`, `tls`, `socket`, `wire`), streams of events (`stream`), calls of gRPC (`grpc`), replies (`content`, `openai`, `route`, `intake`, `body`,
 //! `reply`), the protocols (`http3`,
 //! `http2`, `http1`), `connection`, `server`.
 //!
@@ -18,6 +18,8 @@
 //!
 //! A path made of the steps below determines its reply; steps add up, as in `/status/503/size/100`. Any other path gets
 //! the reply that the [`Config`] describes.
+//!
+//! Calls of gRPC have paths of their own: `httperf.Test` (`grpc/test.proto`), health and reflection.
 //!
 //! | step | the reply |
 //! |---|---|
@@ -46,6 +48,7 @@ mod content;
 mod counts;
 mod delay;
 mod fault;
+mod grpc;
 mod http1;
 mod http2;
 mod http3;

@@ -26,6 +26,8 @@ pub struct Limits {
     pub event_size: u64,
     /// The maximum size of a message on a WebSocket, decompressed; a larger one ends it.
     pub message_size: usize,
+    /// The maximum size of a message of gRPC, either way; a larger one ends its call.
+    pub grpc_message_size: usize,
     /// The maximum size of a request's body that an answer depends on; other bodies are read and forgotten.
     pub request_kept: usize,
     /// The time to wait for a client to close after the server before the socket is dropped.
@@ -44,6 +46,7 @@ impl Default for Limits {
             events_together: 1000,
             event_size: 64 << 10,
             message_size: 16 << 20,
+            grpc_message_size: 4 << 20,
             request_kept: 8 << 20,
             linger: Duration::from_secs(2),
         }

@@ -13,6 +13,7 @@ use crate::bucket::QueueFull;
 use crate::config::Framing;
 use crate::content::Checksum;
 use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault};
+use crate::grpc;
 use crate::intake::Intake;
 use crate::link::{Ending, Link};
 use crate::openai;
@@ -35,7 +36,7 @@ pub(crate) async fn prepare<E>(
     let received = link.read_at();
     let mut answer = route::answer(request, &shared.config, &mut shared.random.borrow_mut());
     let call = answer.call.take();
-    if call.is_some() {
+    if call.is_some() || grpc::is_called(request) {
         intake.keep(shared.config.limits.request_kept);
     }
     // Those of a stream are counted as they go.

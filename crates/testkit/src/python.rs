@@ -9,27 +9,33 @@ use std::sync::{Mutex, PoisonError};
 /// if it is not. `folder` is `CARGO_TARGET_TMPDIR` of the test program.
 #[must_use]
 pub fn with_package(folder: &Path, package: &str) -> Option<PathBuf> {
+    with_module(folder, package, &[package])
+}
+
+/// The Python of an environment that has a module of this name, which packages of other names bring.
+#[must_use]
+pub fn with_module(folder: &Path, module: &str, packages: &[&str]) -> Option<PathBuf> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let environment = folder.join(package);
+    let environment = folder.join(module);
     let python = environment.join("bin/python3");
-    let has_it = has(&python, package) || install(&environment, package) && has(&python, package);
+    let has_it = has(&python, module) || install(&environment, module, packages) && has(&python, module);
     has_it.then_some(python)
 }
 
-fn has(python: &Path, package: &str) -> bool {
-    succeeds(Command::new(python).args(["-c", &format!("import {package}")]))
+fn has(python: &Path, module: &str) -> bool {
+    succeeds(Command::new(python).args(["-c", &format!("import {module}")]))
 }
 
 /// Other test programs may install it at the same time: each makes an environment of its own, and the first that is done
 /// gives it the name by which all find it. Python finds an environment by the place of its program.
-fn install(environment: &Path, package: &str) -> bool {
+fn install(environment: &Path, module: &str, packages: &[&str]) -> bool {
     let own = environment.with_extension(process::id().to_string());
-    let installs = ["-m", "pip", "install", "--quiet", "--retries=0", "--timeout=10", package];
+    let installs = ["-m", "pip", "install", "--quiet", "--retries=0", "--timeout=10"];
     let is_made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&own))
-        && succeeds(Command::new(own.join("bin/python3")).args(installs));
+        && succeeds(Command::new(own.join("bin/python3")).args(installs).args(packages));
     // What cannot do is in the way. Another program's that can do is found by the caller.
-    if is_made && !has(&environment.join("bin/python3"), package) {
+    if is_made && !has(&environment.join("bin/python3"), module) {
         let _ = fs::remove_dir_all(environment);
         let _ = fs::rename(&own, environment);
     }

@@ -4,6 +4,7 @@ mod desk;
 pub(crate) mod driver;
 mod frames;
 mod pipe;
+mod rpc;
 pub(crate) mod settings;
 mod stream;
 pub(crate) mod upgrade;

@@ -12,11 +12,12 @@ use hyper::{Method, Request, StatusCode, header};
 
 use super::desk::{Desk, End};
 use super::frames::{DATA, END_HEADERS, HEADERS, frame_header};
-use super::websocket;
+use super::{rpc, websocket};
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::content::Checksum;
 use crate::fault::{BAD_HEADER_BLOCK, Fault, SURPLUS};
+use crate::grpc;
 use crate::intake::Intake;
 use crate::link::Ending;
 use crate::reply::{early_hints, framed_head, has_framed_trailers, interim, lists, prepare, trailers};
@@ -30,6 +31,9 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
     if !body.is_end_stream() && lists(&request.headers, &header::EXPECT, "100-continue") {
         // This fails only if the stream was reset, which shows below.
         let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
+    }
+    if grpc::is_called(&request) {
+        return rpc::answer(request, body, respond, desk).await;
     }
     let is_websocket = is_asked_for(&request);
     let prepared = {
@@ -65,7 +69,7 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
 }
 
 /// Reads the body, and opens the window again for more.
-async fn read(body: &mut RecvStream, intake: &Intake, desk: &Desk) -> Result<(), h2::Error> {
+pub(super) async fn read(body: &mut RecvStream, intake: &Intake, desk: &Desk) -> Result<(), h2::Error> {
     loop {
         let size = tokio::select! {
             biased;
@@ -87,15 +91,15 @@ async fn read(body: &mut RecvStream, intake: &Intake, desk: &Desk) -> Result<(),
 
 /// A reply that is due.
 #[derive(Debug)]
-struct Reply {
-    answer: Answer,
-    ending: Ending,
-    is_head: bool,
-    desk: Rc<Desk>,
+pub(super) struct Reply {
+    pub(super) answer: Answer,
+    pub(super) ending: Ending,
+    pub(super) is_head: bool,
+    pub(super) desk: Rc<Desk>,
 }
 
 impl Reply {
-    async fn send(self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
+    pub(super) async fn send(self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
         let desk = &*self.desk;
         if let Some(size) = self.answer.window {
             desk.set_window(size);
@@ -258,7 +262,7 @@ async fn next_piece(
 }
 
 /// Waits until the windows allow at least one byte; returns the number they allow.
-async fn room(stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, h2::Error> {
+pub(super) async fn room(stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, h2::Error> {
     stream.reserve_capacity(wanted);
     poll_fn(|context| {
         loop {

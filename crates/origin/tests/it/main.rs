@@ -3,6 +3,7 @@
 mod behaviour;
 mod client;
 mod faults;
+mod grpc;
 mod http2;
 mod http2_clients;
 mod http3;
