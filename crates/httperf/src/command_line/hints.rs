@@ -185,6 +185,7 @@ fn options(hint: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+const PROTO_PATH: &str = "--proto-path DIR looks there for what .proto files import";
 const CONCURRENCY: &str = "--concurrency N keeps N connections busy";
 pub(crate) const CALLS: &str =
     "--num-calls N makes N calls on each connection, --num-conns N makes N connections";
@@ -286,6 +287,10 @@ const OF_RUNS: &[Habit] = &[
     habit("B", "--myaddr ADDRESS binds connections to a local address"),
     habit("S", QUIET),
     // The same by name.
+    habit("call", "--grpc SERVICE/METHOD calls a method of gRPC"),
+    habit("import-path", PROTO_PATH),
+    habit("import-paths", PROTO_PATH),
+    habit("plaintext", "a URL that begins with http:// is spoken to without TLS"),
     habit("connections", CONCURRENCY),
     habit("concurrent", CONCURRENCY),
     habit("conns", "--concurrency N keeps N connections busy, --num-conns N makes N connections"),

@@ -121,6 +121,10 @@ const TASKS: &[Task] = &[
         "Hold WebSockets open, talk on each, and time what comes back",
         "httperf ws://127.0.0.1:8080/ws --rate 20 --duration 10 --drain 5 --ws-every 100ms --ws-for 4",
     ),
+    task_of(
+        "Call methods of gRPC, and count calls by status",
+        "httperf http://127.0.0.1:8080 --grpc httperf.Test/Echo --grpc-data '{\"text\":\"hello\"}' --request-rate 500 --duration 5",
+    ),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),

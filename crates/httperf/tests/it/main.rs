@@ -15,6 +15,7 @@ mod first_commands;
 mod fleet;
 mod fleet_trials;
 mod generated;
+mod grpc;
 mod http2_options;
 mod http2_servers;
 mod http3;

@@ -136,6 +136,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
     ("streams.md", "events ", Check::NotCompared("tests/it/streams.rs looks for this line")),
     ("streams.md", "Streams ", Check::NotCompared("report/tests/it/streams.rs has this section")),
+    ("grpc.md", "replied ", Check::NotCompared("tests/it/grpc.rs looks for the line of gRPC")),
+    ("grpc.md", "gRPC calls ", Check::NotCompared("tests/it/grpc.rs looks for these lines")),
     ("websockets.md", "round trip ", Check::NotCompared("tests/it/websockets.rs looks for these lines")),
     ("websockets.md", "WebSockets ", Check::NotCompared("tests/it/websockets.rs looks for its lines")),
     ("websockets.md", "[[scenario]]", Check::NotCompared("a file; plan/fixtures/workloads has such steps")),

@@ -1,6 +1,7 @@
 //! The arguments: the value of every option as it was typed, before anything was looked up.
 
 mod fleet;
+mod grpc;
 mod http2;
 mod load;
 mod material;
@@ -25,6 +26,7 @@ use crate::command_line::grammar::{Given, ParseStop};
 use crate::terminal::colour::ColourChoice;
 
 pub use fleet::{FleetArgs, RankChoice};
+pub use grpc::{GrpcArgs, GrpcData, GrpcMethod};
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
 pub use material::{Authorization, FormField, FormValue, MaterialArgs, PromptArgs};
@@ -107,6 +109,8 @@ pub struct Args {
     pub material: MaterialArgs,
     /// About WebSockets.
     pub websockets: WebSocketArgs,
+    /// About gRPC.
+    pub grpc: GrpcArgs,
 
     /// True if the URLs of a list of whole requests begin with https://.
     pub lists_https: bool,
@@ -270,6 +274,7 @@ impl Default for Args {
             no_host_header: false,
             material: MaterialArgs::default(),
             websockets: WebSocketArgs::default(),
+            grpc: GrpcArgs::default(),
             lists_https: false,
             tls: TlsArgs::default(),
             timeout: 0.0,
@@ -319,9 +324,12 @@ impl Args {
         self.port.or_else(|| self.url()?.port).unwrap_or(usual)
     }
 
-    /// The URI to ask for. Without a path, prompts go where most servers of models take them.
+    /// The URI to ask for: that of a method of gRPC. Without a path, prompts go where most servers of models take them.
     #[must_use]
     pub fn uri(&self) -> &[u8] {
+        if let Some(method) = &self.grpc.method {
+            return method.path.as_bytes();
+        }
         match self.typed_uri() {
             b"/" if self.material.prompts.file.is_some() => CHAT_COMPLETIONS.as_bytes(),
             typed => typed,
@@ -371,13 +379,15 @@ impl Args {
     /// The version of HTTP to speak.
     #[must_use]
     pub fn version(&self) -> Version {
-        self.http_version.unwrap_or(if self.http2.upgrade { Version::HTTP_2 } else { Version::HTTP_11 })
+        let needs_http2 = self.http2.upgrade || self.grpc.method.is_some();
+        self.http_version.unwrap_or(if needs_http2 { Version::HTTP_2 } else { Version::HTTP_11 })
     }
 
     /// The option that says so, for messages.
     pub(crate) fn version_option(&self) -> String {
         match self.http_version {
             None if self.http2.upgrade => "--h2c-upgrade".to_owned(),
+            None if self.grpc.method.is_some() => "--grpc".to_owned(),
             _ => format!("--http-version={}", self.version()),
         }
     }
@@ -445,6 +455,7 @@ impl Args {
         self.sources.check(self.unix_socket.is_some())?;
         self.material.check(self)?;
         self.websockets.check(self)?;
+        self.grpc.check(self)?;
         if self.live && self.quiet {
             return Err(ParseStop::rejected("--live: expected no --quiet beside it"));
         }

@@ -194,7 +194,9 @@ fn check_each(
             burst.requests.iter().try_for_each(|request| check("--wsesslog", Part::Uri(&request.uri)))
         });
     }
-    if let UriSource::Requests(requests) = &plan.uris {
+    if let UriSource::Requests(requests) = &plan.uris
+        && plan.replies.streams.grpc.is_none()
+    {
         return requests.iter().try_for_each(|request| {
             check("--targets", Part::Method(&request.method))?;
             check("--targets", Part::Uri(&request.uri.typed()))

@@ -145,6 +145,7 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
     if given.prompts.file.is_some() && !headers.iter().any(|header| header.is("Content-Type")) {
         headers.push(literal("Content-Type", b"application/json"));
     }
+    headers.extend(super::grpc::headers(args));
     let body = match (&given.body, &given.body_file) {
         (Some(text), _) => Some(Body::text(text.clone())),
         (None, Some(file)) => Some(Body::file(named_by("--body-file", file)?)),

@@ -1,6 +1,7 @@
 //! From what was typed to what it means: reads the files that options name, resolves names, and refuses what
 //! cannot be run.
 
+mod grpc;
 mod http2;
 mod load;
 pub mod material;
@@ -32,6 +33,7 @@ use self::material::{RequestList, Shared};
 use self::sources::{Route, sockets};
 use crate::command_line::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::command_line::values::SECONDS_MAX;
+use crate::grpc::GrpcError;
 use crate::terminal::messages::Program;
 
 pub use self::http2::Http2Error;
@@ -128,7 +130,7 @@ fn plan_of(
     let proxy = route.proxy();
     let extra_headers = extra_headers(args, warn)?;
     let Shared { headers, body } = material::shared(args, &extra_headers)?;
-    let has_body = body.is_some() || args.material.prompts.file.is_some();
+    let has_body = body.is_some() || args.material.prompts.file.is_some() || args.grpc.method.is_some();
     let usual_method = || if has_body { b"POST".to_vec() } else { b"GET".to_vec() };
     let request = RequestTemplate {
         version,
@@ -189,6 +191,10 @@ fn plan_of(
     load::check_warmup(&plan)?;
     let threads = load::threads(args, &plan)?;
     let plan = plan.into_builder().threads(threads).build()?;
+    let plan = match &args.grpc.method {
+        Some(method) => grpc::complete(args, method, plan)?,
+        None => plan,
+    };
     http2::check_requests(args, &plan, warn)?;
     scenario::check(&plan)?;
     objectives::check(&plan)?;
@@ -213,6 +219,9 @@ pub enum Error {
     /// Answers of a model that cannot be read as was asked for.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// A method of gRPC that cannot be called.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
     /// Objectives that cannot be judged.
     #[error(transparent)]
     Objective(#[from] ObjectiveError),
@@ -298,6 +307,7 @@ impl Error {
             | Self::Source(_)
             | Self::Material(_)
             | Self::Stream(_)
+            | Self::Grpc(_)
             | Self::Objective(_)
             | Self::Http2(_)
             | Self::Plan(_)

@@ -3,6 +3,7 @@
 mod checks;
 mod fleet;
 mod general;
+mod grpc;
 mod http2;
 mod load;
 mod material;
@@ -47,6 +48,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Checks of replies", options: checks::OPTIONS },
         Group { title: "Streams and language models", options: streams::OPTIONS },
         Group { title: "WebSockets", options: websocket::OPTIONS },
+        Group { title: "gRPC", options: grpc::OPTIONS },
         Group { title: "HTTP/2", options: http2::OPTIONS },
         Group { title: "QUIC, under HTTP/3", options: quic::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
@@ -85,7 +87,7 @@ impl Args {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// The number of those groups, which come first above.
-const RUN_GROUPS: usize = 19;
+const RUN_GROUPS: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, ConnectTo, FormValue, STDOUT, SessionKind};
+use crate::command_line::args::{Args, ConnectTo, FormValue, GrpcData, STDOUT, SessionKind};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::{planning, table};
@@ -173,6 +173,7 @@ fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(
     let mut args = args.clone();
     args.my_addresses.clear();
     args.sources.connect_to.clear();
+    args.grpc.asks_nobody = true;
     if let Some(proxy) = &mut args.sources.proxy {
         ANYWHERE.clone_into(&mut proxy.host);
     } else if args.unix_socket.is_none() {
@@ -216,7 +217,13 @@ fn named_files(args: &Args) -> Vec<PathBuf> {
         args.tls.ca_file.as_ref(),
         args.tls.ca_path.as_ref(),
     ];
-    single.into_iter().flatten().chain(fields).map(PathBuf::from).collect()
+    let grpc = &args.grpc;
+    let data = match &grpc.data {
+        Some(GrpcData::File(file)) => Some(file),
+        Some(GrpcData::Text(_)) | None => None,
+    };
+    let messages = data.into_iter().chain(&grpc.raw).chain(&grpc.protos).chain(&grpc.protosets);
+    single.into_iter().flatten().chain(fields).chain(messages).map(PathBuf::from).collect()
 }
 
 /// The options that write files, with these.

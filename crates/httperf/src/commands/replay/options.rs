@@ -200,6 +200,7 @@ const UNFIT: &[&str] = &[
     "prompts",
     "max-tokens",
     "whole-answers",
+    "grpc",
     "pipeline",
     "call-pause",
     "rate",

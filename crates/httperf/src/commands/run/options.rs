@@ -165,6 +165,7 @@ const UNFIT: &[&str] = &[
     "model",
     "max-tokens",
     "whole-answers",
+    "grpc",
     "pipeline",
     "call-pause",
     "request-rate",

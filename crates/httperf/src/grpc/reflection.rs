@@ -1,0 +1,341 @@
+//! The server's own description of its services: server reflection, version 1, and the older v1alpha where that is not there.
+//!
+//! The question is a call like any of the run, made by the same engine over the same way. Both versions have the same
+//! messages.
+//!
+//! <https://github.com/grpc/grpc/blob/master/doc/server-reflection.md>
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use httperf_engine::{Observation, Observer, StopRequest};
+use httperf_plan::{
+    Arrivals, Body, Connections, Grpc, Objectives, Parts, Phases, Plan, Recording, Template, Timeouts,
+    UriSource, Watch, Workload,
+};
+use httperf_proto::grpc::frame;
+use httperf_report::no_reply;
+use httperf_stats::Summary;
+use prost::Message;
+use prost_reflect::DescriptorPool;
+use prost_reflect::prost_types::FileDescriptorProto;
+use thiserror::Error;
+
+use super::listed;
+
+/// The reasons for which a server does not say what its messages are.
+#[derive(Debug, Error)]
+pub enum ReflectionError {
+    /// A service that the server does not know.
+    #[error(
+        "--grpc: expected a service of which the server says what its messages are, got `{service}`; it says so of \
+         {}\nhint: --proto FILE says it, or --protoset FILE; --grpc-raw FILE sends bytes",
+        listed(.known)
+    )]
+    Unknown {
+        /// The service.
+        service: String,
+        /// Those that it knows.
+        known: Vec<String>,
+    },
+    /// A server that does not answer questions.
+    #[error(
+        "--grpc: the server does not say what its messages are ({0})\nhint: --proto FILE says it, or --protoset FILE; \
+         --grpc-raw FILE sends bytes"
+    )]
+    Silent(String),
+    /// No answer at all.
+    #[error("--grpc: the server was to say what its messages are: {0}")]
+    Unreached(String),
+    /// An answer that is not what it should be.
+    #[error("--grpc: the server says what its messages are, and it cannot be understood: {0}")]
+    Malformed(String),
+}
+
+/// The time that an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Rounds of questions about files that others import, of which each asks for all that are missing. Far above what is
+/// nested in fact.
+const ROUNDS_MAX: usize = 100;
+
+/// The services of reflection, newest first.
+const SERVICES: [&str; 2] =
+    ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
+
+/// The status of a service that is not there.
+const UNIMPLEMENTED: &str = "UNIMPLEMENTED";
+
+/// Asks the server of a plan to describe a service, and all that its messages consist of.
+pub(super) fn ask(plan: &Plan, service: &str) -> Result<DescriptorPool, ReflectionError> {
+    let mut refusal = String::new();
+    for reflection in SERVICES {
+        let server = Server { plan, reflection };
+        match server.describe(service) {
+            Err(Failure::Refused { status, .. }) if status == UNIMPLEMENTED => refusal = status,
+            Err(Failure::Refused { status, message }) => {
+                let said = if message.is_empty() { status } else { message };
+                return Err(ReflectionError::Silent(said));
+            }
+            Err(Failure::Other(error)) => return Err(error),
+            Ok(pool) => return Ok(pool),
+        }
+    }
+    Err(ReflectionError::Silent(format!("{refusal} for {}", SERVICES.join(" and "))))
+}
+
+/// A server, and the version of reflection in which it is asked.
+struct Server<'a> {
+    plan: &'a Plan,
+    reflection: &'static str,
+}
+
+/// The end of a question.
+enum Failure {
+    /// A status other than OK.
+    Refused {
+        status: String,
+        /// The status and the server's words.
+        message: String,
+    },
+    Other(ReflectionError),
+}
+
+impl From<ReflectionError> for Failure {
+    fn from(error: ReflectionError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl Server<'_> {
+    fn describe(&self, service: &str) -> Result<DescriptorPool, Failure> {
+        let mut files: Vec<FileDescriptorProto> = Vec::new();
+        let mut questions = vec![Question::FileContainingSymbol(service.to_owned())];
+        for _ in 0..ROUNDS_MAX {
+            for answer in self.answers(&questions)? {
+                match answer.message_response {
+                    Some(Answer::FileDescriptor(found)) => {
+                        for bytes in found.file_descriptor_proto {
+                            let file =
+                                FileDescriptorProto::decode(&bytes[..]).map_err(|error| malformed(&error))?;
+                            if files.iter().all(|known| known.name != file.name) {
+                                files.push(file);
+                            }
+                        }
+                    }
+                    Some(Answer::Error(_)) if files.is_empty() => {
+                        let known = self.services()?;
+                        return Err(ReflectionError::Unknown { service: service.to_owned(), known }.into());
+                    }
+                    Some(Answer::Error(error)) => return Err(malformed(&error.error_message).into()),
+                    Some(Answer::ListServices(_)) | None => return Err(malformed(&"no files").into()),
+                }
+            }
+            let known: BTreeSet<&str> = files.iter().map(FileDescriptorProto::name).collect();
+            let named: BTreeSet<&str> =
+                files.iter().flat_map(|file| &file.dependency).map(String::as_str).collect();
+            questions =
+                named.difference(&known).map(|&name| Question::FileByFilename(name.to_owned())).collect();
+            if questions.is_empty() {
+                let mut pool = DescriptorPool::new();
+                pool.add_file_descriptor_protos(files).map_err(|error| malformed(&error))?;
+                return Ok(pool);
+            }
+        }
+        Err(malformed(&"its files never come to an end").into())
+    }
+
+    /// The names of all services.
+    fn services(&self) -> Result<Vec<String>, Failure> {
+        let answers = self.answers(&[Question::ListServices(String::new())])?;
+        let lists = answers.into_iter().filter_map(|answer| match answer.message_response {
+            Some(Answer::ListServices(list)) => Some(list.service),
+            _ => None,
+        });
+        let mut names: Vec<String> = lists.flatten().map(|service| service.name).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Asks questions, all in one call.
+    fn answers(&self, questions: &[Question]) -> Result<Vec<Response>, Failure> {
+        let mut body = Vec::new();
+        for question in questions {
+            let request = Request { host: String::new(), message_request: Some(question.clone()) };
+            frame(&request.encode_to_vec(), &mut body);
+        }
+        let plan = self.plan_of(&body);
+        let mut reply = Reply::default();
+        let unreached = |reason: String| Failure::Other(ReflectionError::Unreached(reason));
+        let stop = StopRequest::new().map_err(|error| unreached(error.to_string()))?;
+        let summary = httperf_engine::run(&plan, &mut [&mut reply], &stop)
+            .map_err(|error| unreached(error.to_string()))?;
+        judge(&plan, &summary)?;
+        let messages = reply.messages().ok_or_else(|| malformed(&"a message is cut"))?;
+        let answers: Result<Vec<Response>, _> = messages.into_iter().map(Response::decode).collect();
+        let answers = answers.map_err(|error| malformed(&error))?;
+        if answers.len() == questions.len() {
+            Ok(answers)
+        } else {
+            Err(malformed(&"an answer is missing").into())
+        }
+    }
+
+    /// The plan of one call.
+    fn plan_of(&self, body: &[u8]) -> Plan {
+        let plan = self.plan.clone().edit(|plan| {
+            plan.targets = plan.targets.clone().take(1);
+            plan.arrivals = Arrivals::Sequential;
+            plan.workload = Workload::Connections(Connections::new(1, 1));
+            plan.uris = UriSource::Fixed(format!("/{}/ServerReflectionInfo", self.reflection).into_bytes());
+            plan.request.body = Some(Body::text(Template::literal(body)));
+            plan.request.headers.retain(|header| !header.is("grpc-timeout"));
+            plan.replies = httperf_plan::Replies::default();
+            plan.replies.streams.grpc = Some(Grpc { server_streams: false });
+            plan.timeouts = Timeouts { timeout: Some(PATIENCE), ..plan.timeouts };
+            plan.runtime = Some(PATIENCE);
+            plan.phases = Phases::default();
+            plan.until = None;
+            plan.objectives = Objectives::default();
+            plan.recording = Recording { detail: true, split: None, slowest: 0, ..plan.recording };
+            plan.threads = None;
+            plan.spin = false;
+            plan.watch = Watch { replies: Some(Parts::Body), ..Watch::default() };
+        });
+        plan.expect("whoever may make many calls may make one")
+    }
+}
+
+/// Refuses a run whose call did not end with status OK.
+fn judge(plan: &Plan, summary: &Summary) -> Result<(), Failure> {
+    let grpc = summary.grpc.as_deref().cloned().unwrap_or_default();
+    if grpc.ok() == 1 {
+        return Ok(());
+    }
+    match grpc.statuses.by_frequency().first() {
+        Some((status, _)) => {
+            let message =
+                grpc.messages.by_frequency().first().map_or(String::new(), |(about, _)| (*about).to_owned());
+            Err(Failure::Refused { status: (*status).to_owned(), message })
+        }
+        None => {
+            let reason = no_reply(plan, summary).unwrap_or_else(|| "it did not answer".to_owned());
+            Err(ReflectionError::Unreached(reason).into())
+        }
+    }
+}
+
+fn malformed(reason: &impl ToString) -> ReflectionError {
+    ReflectionError::Malformed(reason.to_string())
+}
+
+/// The body of the reply.
+#[derive(Debug, Default)]
+struct Reply(Vec<u8>);
+
+impl Observer for Reply {
+    fn observe(&mut self, what: Observation<'_>) {
+        if let Observation::ReplyBody { data, .. } = what {
+            self.0.extend_from_slice(data);
+        }
+    }
+}
+
+impl Reply {
+    /// Its messages; `None` if one is cut.
+    fn messages(&self) -> Option<Vec<&[u8]>> {
+        let (mut rest, mut messages) = (&self.0[..], Vec::new());
+        while !rest.is_empty() {
+            let (&[_, length @ ..], behind) = rest.split_first_chunk::<5>()?;
+            let (message, behind) = behind.split_at_checked(u32::from_be_bytes(length) as usize)?;
+            messages.push(message);
+            rest = behind;
+        }
+        Some(messages)
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Request {
+    #[prost(string, tag = "1")]
+    host: String,
+    #[prost(oneof = "Question", tags = "3, 4, 7")]
+    message_request: Option<Question>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Question {
+    #[prost(string, tag = "3")]
+    FileByFilename(String),
+    #[prost(string, tag = "4")]
+    FileContainingSymbol(String),
+    #[prost(string, tag = "7")]
+    ListServices(String),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Response {
+    #[prost(oneof = "Answer", tags = "4, 6, 7")]
+    message_response: Option<Answer>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Answer {
+    #[prost(message, tag = "4")]
+    FileDescriptor(FileDescriptorResponse),
+    #[prost(message, tag = "6")]
+    ListServices(ListServiceResponse),
+    #[prost(message, tag = "7")]
+    Error(ErrorResponse),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct FileDescriptorResponse {
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    file_descriptor_proto: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ListServiceResponse {
+    #[prost(message, repeated, tag = "1")]
+    service: Vec<ServiceResponse>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ServiceResponse {
+    #[prost(string, tag = "1")]
+    name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ErrorResponse {
+    #[prost(int32, tag = "1")]
+    error_code: i32,
+    #[prost(string, tag = "2")]
+    error_message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_read_message_by_message() {
+        let mut body = Vec::new();
+        frame(b"one", &mut body);
+        frame(b"", &mut body);
+        assert_eq!(Reply(body.clone()).messages(), Some(vec![&b"one"[..], b""]));
+        for end in [1, 4, 7, body.len() - 1] {
+            assert_eq!(Reply(body[..end].to_vec()).messages(), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn questions_are_what_servers_expect() {
+        let request =
+            |question| Request { host: String::new(), message_request: Some(question) }.encode_to_vec();
+        assert_eq!(request(Question::FileContainingSymbol("a.B".to_owned())), b"\x22\x03a.B");
+        assert_eq!(request(Question::FileByFilename("f".to_owned())), b"\x1a\x01f");
+        assert_eq!(request(Question::ListServices(String::new())), b"\x3a\0");
+    }
+}
