@@ -173,6 +173,9 @@ fn every_form_has_the_same_figures() {
     }
     assert_eq!(document["summary"]["mismatches"]["grpc"], 20);
     let (text, page) = (stdout(&outcome), bench.read("r.html"));
+    let url = format!("127.0.0.1:{}/httperf.Test/Echo", bench.port);
+    assert!(text.contains(&format!("\nhttp://{url}: ")) && page.contains(&url), "{text}");
+    assert!(page.contains("/httperf.Test/Echo, with 3 messages in turn"));
     assert!(text.contains("\ngRPC calls      OK 40, NOT_FOUND 20\n"), "{text}");
     assert!(text.contains("\ngrpc         OK 40, NOT_FOUND 20; NOT_FOUND: <b>no\n"), "{text}");
     assert!(

@@ -49,6 +49,10 @@ pub(crate) fn url(plan: &Plan) -> String {
         UriSource::Prompts(prompts) => {
             String::from_utf8_lossy(prompts.asking.uri.as_literal().unwrap_or_default())
         }
+        // One method, called with several messages.
+        UriSource::Requests(requests) if plan.replies.streams.grpc.is_some() => {
+            String::from_utf8_lossy(requests.first().uri.as_literal().unwrap_or_default())
+        }
         // Each call has a path of its own.
         _ => "".into(),
     };
@@ -158,7 +162,7 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     facts.push(fact("Protocol", protocol(plan)));
     facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
     facts.push(fact("Each arrival", workload(&plan.workload)));
-    facts.push(fact("Requests for", uris(&plan.uris)));
+    facts.push(fact("Requests for", uris(plan)));
     if let Some(threads) = plan.threads {
         facts.push(fact("Threads", count(threads.get().into())));
     }
@@ -299,15 +303,19 @@ fn workload(workload: &Workload) -> String {
     }
 }
 
-fn uris(source: &UriSource) -> String {
+fn uris(plan: &Plan) -> String {
     let text = |uri: &[u8]| cut(&String::from_utf8_lossy(uri), NAME_LENGTH);
-    match source {
+    match &plan.uris {
         UriSource::Fixed(uri) => text(uri),
         UriSource::List { uris, .. } => format!("{} URIs of a list", count(uris.len() as u64)),
         UriSource::WorkingSet(set) => {
             format!("{} files below {}", count(set.files.get().into()), text(&set.prefix))
         }
         UriSource::Template(template) => text(&template.typed()),
+        UriSource::Requests(requests) if plan.replies.streams.grpc.is_some() => {
+            let method = text(&requests.first().uri.typed());
+            format!("{method}, with {} messages in turn", count(requests.len() as u64))
+        }
         UriSource::Requests(requests) => format!("{} requests of a list", count(requests.len() as u64)),
         UriSource::Prompts(prompts) => format!("{} prompts of a file", count(prompts.count)),
     }
