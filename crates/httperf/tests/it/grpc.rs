@@ -1,7 +1,7 @@
 //! Calls of gRPC: to our own test server, in the clear and over TLS, and to one of Python's grpcio.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use httperf_origin::{Config, Credentials, KeyType, Tls};
@@ -11,9 +11,10 @@ use httperf_testkit::{python, skip};
 use serde_json::Value;
 
 use crate::support::bench::Bench;
+use crate::support::machine::is_long;
 use crate::support::program::{Exit, Outcome, stderr, stdout};
 use crate::support::ran::{Ran, finish, run};
-use crate::support::running::Running;
+use crate::support::running::{Running, tool};
 
 fn grpc(ran: &Ran) -> &GrpcSummary {
     ran.summary.grpc.as_deref().unwrap_or_else(|| panic!("no calls of gRPC: {ran}"))
@@ -378,4 +379,67 @@ fn a_server_of_grpcio_agrees() {
     assert_eq!((grpc(&ran).ok(), grpc(&ran).received_bytes), (3, 6), "{ran}");
     let finished = finish(server.port(0), "--grpc t.Test/Echo", &[]).to_string();
     assert!(finished.contains("it says so of grpc.health.v1.Health, grpc.reflection.v1alpha"), "{finished}");
+}
+
+/// The description of the service of `grpc_go/server.go`.
+const GO_PROTO: &[u8] = br#"
+syntax = "proto3";
+package t;
+import "google/protobuf/wrappers.proto";
+service Test {
+  rpc Echo(google.protobuf.StringValue) returns (google.protobuf.StringValue);
+  rpc Fail(google.protobuf.StringValue) returns (google.protobuf.StringValue);
+  rpc Slow(google.protobuf.StringValue) returns (google.protobuf.StringValue);
+  rpc Stream(google.protobuf.StringValue) returns (stream google.protobuf.StringValue);
+}
+"#;
+
+/// Builds the server, whose modules are fetched if they are within reach.
+fn go_server() -> Option<PathBuf> {
+    let go = tool("go")?;
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("grpc-go-server");
+    let mut command = Command::new(go);
+    command.args(["build", "-buildvcs=false", "-o"]).arg(&program).arg(".");
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/grpc_go")).env("GOTOOLCHAIN", "local");
+    let is_built = command.output().is_ok_and(|output| output.status.success());
+    if !is_built {
+        skip::without("gRPC for Go, or Go 1.25");
+    }
+    is_built.then_some(program)
+}
+
+#[test]
+fn a_server_of_go_agrees() {
+    if !is_long() {
+        return skip::unless_long();
+    }
+    let Some(program) = go_server() else { return };
+    let server = Running::start(
+        "127.0.0.1",
+        1,
+        |_: &Path| Ok(()),
+        |_, ports| {
+            let mut command = Command::new(&program);
+            command.arg(ports[0].to_string());
+            command
+        },
+    );
+    let run = |method: &str, arguments: &str| {
+        let line = format!("--grpc t.Test/{method} --proto test.proto --grpc-data \"tea\" {arguments}");
+        run(server.port(0), &line, &[("test.proto", GO_PROTO)])
+    };
+    let ran = run("Echo", "--concurrency 2 --streams 10 --num-calls 50");
+    assert_eq!((grpc(&ran).ok(), grpc(&ran).received_bytes), (100, 500), "{ran}");
+    let ran = run("Fail", "--num-conns 3");
+    let said = [("ALREADY_EXISTS: there is tea already: 100 %", 3)];
+    assert_eq!(grpc(&ran).messages.by_frequency(), said, "{ran}");
+    let ran = run("Slow", "--num-conns 3 --grpc-deadline .1");
+    assert_eq!(grpc(&ran).statuses.count("DEADLINE_EXCEEDED") + grpc(&ran).unanswered, 3, "{ran}");
+    let ran = run("Stream", "--num-conns 3");
+    let streams = ran.summary.streams.as_ref().unwrap();
+    assert_eq!((grpc(&ran).ok(), grpc(&ran).received, streams.events), (3, 18, 18), "{ran}");
+    // Its reflection is of version 1.
+    let ran =
+        crate::support::ran::run(server.port(0), "--grpc grpc.health.v1.Health/Check --num-conns 3", &[]);
+    assert_eq!((grpc(&ran).ok(), grpc(&ran).received_bytes), (3, 6), "{ran}");
 }
