@@ -313,7 +313,7 @@ impl Servers {
     /// A command with the ports of these servers.
     fn reached_by(&self, command: &str) -> String {
         self.by_port.iter().fold(command.to_owned(), |command, (named, server)| {
-            command.replace(&format!(":{named}/"), &format!(":{}/", server.port))
+            command.replace(&format!(":{named}"), &format!(":{}", server.port))
         })
     }
 
