@@ -39,7 +39,7 @@ const OK: &str = "OK";
 pub struct GrpcEnd {
     /// Name of its status.
     pub status: Cow<'static, str>,
-    /// What the server says about it; empty for nothing.
+    /// The server's message; empty if there is none.
     pub message: String,
     /// True if the server told the status.
     pub is_told: bool,

@@ -1,5 +1,5 @@
-//! What is called over gRPC: the description of a method, from files or from the server itself, and the messages of
-//! requests, made from JSON.
+//! Calls of gRPC: the description of a method, from files or from the server itself, and the messages of requests, made
+//! from JSON.
 
 mod descriptors;
 mod messages;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use self::reflection::ReflectionError;
 use crate::command_line::args::{GrpcArgs, GrpcMethod};
 
-/// What is sent to a method, and how it answers.
+/// Messages for a method, and the form of its replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
     /// Encoded messages, at least one, without their prefixes. Calls take turns.
@@ -45,13 +45,13 @@ pub enum GrpcError {
     Protoset {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
-    /// A service that nobody describes.
+    /// A service without a description.
     #[error("--grpc: expected a service of {of}, got `{service}`; known: {}", listed(.known))]
     Service {
-        /// Who describes services.
+        /// The source of descriptions.
         of: String,
         /// The service.
         service: String,
@@ -78,7 +78,7 @@ pub enum GrpcError {
         place: String,
         /// The full name of the message.
         message: String,
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
     /// A file with nothing to send.
@@ -90,12 +90,12 @@ pub enum GrpcError {
     /// Several messages for several servers.
     #[error("--grpc-data: expected one message beside --servers, got {0}")]
     Servers(usize),
-    /// A server that does not say what its messages are.
+    /// A server that does not describe its services.
     #[error(transparent)]
     Reflection(#[from] ReflectionError),
 }
 
-/// At most so many names are listed.
+/// Maximum number of names in a list.
 const NAMES_MAX: usize = 12;
 
 fn listed(names: &[String]) -> String {
@@ -109,7 +109,7 @@ fn listed(names: &[String]) -> String {
     list
 }
 
-/// Finds out what is sent. `plan`: that of the run, whose server is asked if nobody else says what its messages are.
+/// Prepares the messages of a run. `plan`: that of the run, whose server is asked for a description if no file has one.
 pub(crate) fn calls(args: &GrpcArgs, method: &GrpcMethod, plan: &Plan) -> Result<Calls, GrpcError> {
     if let Some(path) = &args.raw {
         return Ok(Calls { messages: vec![read("--grpc-raw", path)?], server_streams: args.server_streams });

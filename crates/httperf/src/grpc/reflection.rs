@@ -15,7 +15,7 @@ use httperf_plan::{
 };
 use httperf_proto::grpc::frame;
 use httperf_report::no_reply;
-use httperf_stats::Summary;
+use httperf_stats::{Summary, Tally};
 use prost::Message;
 use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::FileDescriptorProto;
@@ -23,13 +23,13 @@ use thiserror::Error;
 
 use super::listed;
 
-/// The reasons for which a server does not say what its messages are.
+/// The reasons for which a server does not describe its services.
 #[derive(Debug, Error)]
 pub enum ReflectionError {
     /// A service that the server does not know.
     #[error(
-        "--grpc: expected a service of which the server says what its messages are, got `{service}`; it says so of \
-         {}\nhint: --proto FILE says it, or --protoset FILE; --grpc-raw FILE sends bytes",
+        "--grpc: expected a service that the server describes, got `{service}`; it describes {}\nhint: --proto FILE or \
+         --protoset FILE describes it; --grpc-raw FILE sends bytes",
         listed(.known)
     )]
     Unknown {
@@ -40,23 +40,22 @@ pub enum ReflectionError {
     },
     /// A server that does not answer questions.
     #[error(
-        "--grpc: the server does not say what its messages are ({0})\nhint: --proto FILE says it, or --protoset FILE; \
+        "--grpc: the server does not describe its services ({0})\nhint: --proto FILE or --protoset FILE describes them; \
          --grpc-raw FILE sends bytes"
     )]
     Silent(String),
     /// No answer at all.
-    #[error("--grpc: the server was to say what its messages are: {0}")]
+    #[error("--grpc: the server cannot be asked to describe its services: {0}")]
     Unreached(String),
     /// An answer that is not what it should be.
-    #[error("--grpc: the server says what its messages are, and it cannot be understood: {0}")]
+    #[error("--grpc: the server's description of its services cannot be understood: {0}")]
     Malformed(String),
 }
 
 /// The time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Rounds of questions about files that others import, of which each asks for all that are missing. Far above what is
-/// nested in fact.
+/// Maximum number of rounds of questions. Each asks for all imported files that are missing; imports are nested far less.
 const ROUNDS_MAX: usize = 100;
 
 /// The services of reflection, newest first.
@@ -208,15 +207,15 @@ impl Server<'_> {
 
 /// Refuses a run whose call did not end with status OK.
 fn judge(plan: &Plan, summary: &Summary) -> Result<(), Failure> {
-    let grpc = summary.grpc.as_deref().cloned().unwrap_or_default();
-    if grpc.ok() == 1 {
+    let grpc = summary.grpc.as_deref();
+    if grpc.is_some_and(|grpc| grpc.ok() == 1) {
         return Ok(());
     }
-    match grpc.statuses.by_frequency().first() {
-        Some((status, _)) => {
-            let message =
-                grpc.messages.by_frequency().first().map_or(String::new(), |(about, _)| (*about).to_owned());
-            Err(Failure::Refused { status: (*status).to_owned(), message })
+    let most_frequent = |names: &Tally| names.by_frequency().first().map(|(name, _)| (*name).to_owned());
+    match grpc.and_then(|grpc| most_frequent(&grpc.statuses)) {
+        Some(status) => {
+            let message = grpc.and_then(|grpc| most_frequent(&grpc.messages)).unwrap_or_default();
+            Err(Failure::Refused { status, message })
         }
         None => {
             let reason = no_reply(plan, summary).unwrap_or_else(|| "it did not answer".to_owned());

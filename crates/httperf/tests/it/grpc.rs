@@ -119,10 +119,10 @@ fn faults_of_what_stands_before_a_server_have_a_status() {
         assert_eq!((all.statuses.by_frequency(), all.untold), (vec![(expected, 4)], 4), "{ran}");
         assert_eq!(ran.summary.calls_with(CallOutcome::HttpError).latency.moments.count(), 4, "{ran}");
     }
-    // Such a server does not say what its messages are.
+    // Such a server does not describe its services.
     let bench = Bench::with(status("503"));
     let finished = finish(bench.port, "--grpc httperf.Test/Echo", &[]).to_string();
-    assert!(finished.contains("the server does not say what its messages are (UNAVAILABLE)"), "{finished}");
+    assert!(finished.contains("the server does not describe its services (UNAVAILABLE)"), "{finished}");
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn what_cannot_be_called_is_said_in_a_sentence() {
     );
     check_said(
         &run("--grpc some.Service/Call"),
-        "--grpc: expected a service of which the server says what its messages are, got `some.Service`; it says so of \
-         grpc.health.v1.Health, grpc.reflection.v1.ServerReflection, grpc.reflection.v1alpha.ServerReflection, \
-         httperf.Test\nhint: --proto FILE says it, or --protoset FILE; --grpc-raw FILE sends bytes",
+        "--grpc: expected a service that the server describes, got `some.Service`; it describes grpc.health.v1.Health, \
+         grpc.reflection.v1.ServerReflection, grpc.reflection.v1alpha.ServerReflection, httperf.Test\nhint: --proto FILE \
+         or --protoset FILE describes it; --grpc-raw FILE sends bytes",
     );
     check_said(
         &run("--grpc grpc.reflection.v1.ServerReflection/ServerReflectionInfo"),
@@ -238,8 +238,8 @@ fn what_cannot_be_called_is_said_in_a_sentence() {
     check_said(
         &bench.command(&format!("--server 127.0.0.1 --port {port} --grpc a.B/C")),
         &format!(
-            "--grpc: the server was to say what its messages are: no reply: connection refused by 127.0.0.1:{port} (1 of \
-             1). Is the server up?"
+            "--grpc: the server cannot be asked to describe its services: no reply: connection refused by \
+             127.0.0.1:{port} (1 of 1). Is the server up?"
         ),
     );
 }
@@ -378,7 +378,7 @@ fn a_server_of_grpcio_agrees() {
         crate::support::ran::run(server.port(0), "--grpc grpc.health.v1.Health/Check --num-conns 3", &[]);
     assert_eq!((grpc(&ran).ok(), grpc(&ran).received_bytes), (3, 6), "{ran}");
     let finished = finish(server.port(0), "--grpc t.Test/Echo", &[]).to_string();
-    assert!(finished.contains("it says so of grpc.health.v1.Health, grpc.reflection.v1alpha"), "{finished}");
+    assert!(finished.contains("it describes grpc.health.v1.Health, grpc.reflection.v1alpha"), "{finished}");
 }
 
 /// The description of the service of `grpc_go/server.go`.

@@ -19,7 +19,7 @@ pub(crate) const INTERNAL: Status = Status(13);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conclusion {
     pub(crate) status: Status,
-    /// What is said about it; empty for nothing.
+    /// Text about the status; empty for none.
     pub(crate) message: String,
 }
 

@@ -61,8 +61,7 @@ pub(super) fn too_large(size_max: usize) -> Conclusion {
     Conclusion::new(RESOURCE_EXHAUSTED, format!("a message may have {size_max} bytes"))
 }
 
-/// Returns the one message of a request's whole body, of which a method takes no other number. `body`: `None` if it was too
-/// large to be kept.
+/// Returns the message of a request's whole body. It has exactly one. `body`: `None` if it was too large to be kept.
 pub(super) fn only_message(body: Option<&[u8]>, size_max: usize) -> Result<Bytes, Conclusion> {
     let mut messages = Messages::new(size_max);
     let Some(body) = body else { return Err(too_large(size_max)) };

@@ -30,7 +30,7 @@ use self::test::{Request, Series};
 use self::timeout::parse_timeout;
 use crate::limits::Limits;
 
-/// What is done for a call whose request is there.
+/// The answer to a call whose request has arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Work {
     /// One message is sent, framed already, and the call is over.
@@ -66,7 +66,7 @@ pub(crate) fn is_read_whole(request: &Parts) -> bool {
     !matches!(Target::of(request.uri.path()), Ok(Target::Reflection))
 }
 
-/// What a path names.
+/// A method, by the path of its calls.
 enum Target {
     Method(Method),
     Reflection,
@@ -98,7 +98,7 @@ impl Target {
     }
 }
 
-/// Returns what is done for a call, given its body, `None` if that was too large to be kept.
+/// Decides the answer to a call. `body`: that of its request, `None` if it was too large to be kept.
 pub(crate) fn work(request: &Parts, body: Option<&[u8]>, limits: &Limits) -> Result<Work, Conclusion> {
     let Target::Method(method) = Target::of(request.uri.path())? else {
         return Err(Conclusion::new(INTERNAL, "reflection is a talk"));

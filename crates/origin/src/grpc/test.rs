@@ -33,7 +33,7 @@ pub(super) struct Request {
     pub(super) delay_us: u32,
 }
 
-/// What comes back.
+/// The message of a reply.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct Reply {
     #[prost(string, tag = "1")]

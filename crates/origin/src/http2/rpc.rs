@@ -1,7 +1,6 @@
 //! A call of gRPC on a stream.
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Instant, SystemTime};
@@ -29,8 +28,11 @@ use crate::stamps;
 pub(super) async fn answer(request: Parts, body: RecvStream, respond: SendResponse<Bytes>, desk: Rc<Desk>) {
     let received = Instant::now();
     let deadline = grpc::deadline(&request, received);
-    let call = Call { desk, deadline: deadline.clone().ok().flatten() };
-    let refusal = deadline.err();
+    let (deadline, refusal) = match deadline {
+        Ok(deadline) => (deadline, None),
+        Err(refusal) => (None, Some(refusal)),
+    };
+    let call = Call { desk, deadline };
     // It fails only if the client has reset the stream or left.
     let _: Result<(), h2::Error> = call.answer(request, body, respond, refusal).await;
 }
@@ -51,37 +53,19 @@ impl Call {
     ) -> Result<(), h2::Error> {
         let intake = Intake::default();
         let is_read_whole = grpc::is_read_whole(&request);
-        let prepared = {
-            let read = async {
-                if is_read_whole { stream::read(&mut body, &intake, &self.desk).await } else { Ok(()) }
-            };
-            let mut prepared = pin!(prepare(&self.desk.link, &request, &intake, read));
-            let within_time = async {
-                tokio::select! {
-                    biased;
-                    prepared = &mut prepared => Some(prepared),
-                    () = self.deadline_passes() => None,
-                }
-            };
-            let mut within_time = pin!(within_time);
-            poll_fn(|context| match respond.poll_reset(context) {
-                Poll::Ready(_) => Poll::Ready(None),
-                Poll::Pending => within_time.as_mut().poll(context).map(Some),
-            })
-            .await
+        let read =
+            async { if is_read_whole { stream::read(&mut body, &intake, &self.desk).await } else { Ok(()) } };
+        let (answer, ending) = tokio::select! {
+            biased;
+            reset = poll_reset(&mut respond) => return reset,
+            prepared = prepare(&self.desk.link, &request, &intake, read) => prepared,
+            () = self.deadline_passes() => return self.conclude(respond, &late()),
         };
-        let ending = match prepared {
-            None => return Ok(()),
-            Some(None) => return self.conclude(respond, &late()),
-            Some(Some((answer, ending))) => {
-                if answer.fault.is_some() || answer.status != StatusCode::OK {
-                    // What stands before a server of gRPC may answer like this.
-                    let desk = Rc::clone(&self.desk);
-                    return Reply { answer, ending, is_head: false, desk }.send(respond).await;
-                }
-                ending
-            }
-        };
+        if answer.fault.is_some() || answer.status != StatusCode::OK {
+            // A proxy before a server of gRPC may answer like this.
+            let desk = Rc::clone(&self.desk);
+            return Reply { answer, ending, is_head: false, desk }.send(respond).await;
+        }
         if ending == Ending::Announced {
             self.desk.go_away(Reason::NO_ERROR);
         }

@@ -52,7 +52,7 @@ impl Status {
         self.name().map_or_else(|| format!("code {}", self.0).into(), Cow::Borrowed)
     }
 
-    /// What a status of HTTP stands for, where there is no status of gRPC.
+    /// Status that one of HTTP stands for, where there is none of gRPC.
     ///
     /// <https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md>
     #[must_use]
@@ -73,7 +73,7 @@ impl Status {
 pub struct Outcome {
     /// Its status.
     pub status: Status,
-    /// What the server says about it; empty for nothing.
+    /// The server's message; empty if there is none.
     pub message: String,
     /// The server told the status; otherwise it follows from that of HTTP.
     pub is_told: bool,

@@ -69,7 +69,7 @@ impl GrpcMethod {
 }
 
 impl GrpcArgs {
-    /// Returns whether the server is to say what its messages are.
+    /// Returns whether the server is asked to describe its services.
     #[must_use]
     pub fn asks_server(&self) -> bool {
         self.raw.is_none() && self.protos.is_empty() && self.protosets.is_empty()

@@ -166,7 +166,7 @@ fn the_exit_status_says_the_verdict_if_it_is_asked_to() {
 #[test]
 fn a_run_ends_when_it_has_measured_exactly_enough() {
     let bench = Bench::new();
-    // The server takes 0.1 s, of which the interval is a small part: ten seconds suffice, which is the least.
+    // The server takes 0.1 s, and the interval is a small part of that: ten seconds suffice, the minimum.
     let arguments =
         "--uri /delay/100ms --rate 100 --num-conns 100000 --runtime 50 --until p50:50% --output @r.json";
     succeeds(&bench.run(arguments));
