@@ -562,6 +562,12 @@ impl Run<'_> {
             let at = at.min(stamp.unwrap_or(now));
             self.recorder.stream_started(call.intended, call.sent, at);
         }
+        if reading == Reading::Events
+            && streams.model.is_some()
+            && let Some(kept) = &mut call.kept
+        {
+            kept.expect_streamed_answer();
+        }
         call.stream = Some(Box::new(Stream::new(reading, content, self.plan)));
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use httperf_proto::HeaderBlock;
+use httperf_proto::content::openai::whole_answer;
 use httperf_proto::content::{Coding, Decoder};
 
 /// The parts of a reply that its step looks at.
@@ -13,6 +14,8 @@ pub(in crate::worker) struct Kept {
     /// The decompressor of a compressed body, which has the body once a byte of it arrived.
     decoder: Option<Decoder<Body>>,
     state: State,
+    /// The body is the answer of a language model, event by event.
+    is_streamed_answer: bool,
 }
 
 /// Progress of a body.
@@ -46,6 +49,12 @@ impl Kept {
         self.body.bytes.clear();
         self.body.size_max = size_max;
         self.state = if wants_body { State::Awaited(head.coding()) } else { State::Unwanted };
+        self.is_streamed_answer = false;
+    }
+
+    /// The body is the answer of a language model, event by event: it is put together when it is complete.
+    pub(super) fn expect_streamed_answer(&mut self) {
+        self.is_streamed_answer = true;
     }
 
     /// Takes the next bytes of the body.
@@ -83,6 +92,11 @@ impl Kept {
             Some(Ok(body)) => self.body = body,
             Some(Err(_)) => self.give_up(),
         }
+        if self.is_streamed_answer
+            && let Some(whole) = whole_answer(&self.body.bytes)
+        {
+            self.body.bytes = whole;
+        }
     }
 
     fn give_up(&mut self) {
@@ -95,7 +109,7 @@ impl Kept {
         self.head.as_ref().map_or(b"", HeaderBlock::as_bytes)
     }
 
-    /// Returns the body without content codings; empty if it is unreadable.
+    /// Returns the body without content codings, a streamed answer put together; empty if it is unreadable.
     pub(in crate::worker) fn body(&self) -> &[u8] {
         &self.body.bytes
     }
@@ -170,6 +184,22 @@ mod tests {
         check("Content-Encoding: gzip\r\n", GZIP, 2, None);
         check("Content-Encoding: gzip\r\n", &GZIP[..20], 3, None);
         check("Content-Encoding: compress\r\n", b"abc", 3, None);
+    }
+
+    #[test]
+    fn a_streamed_answer_is_put_together() {
+        let event = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"text\":\"{text}\"}}]}}\n\n");
+        let mut kept = Kept::default();
+        for (body, expected) in [
+            (event("a") + &event("b"), r#"{"choices":[{"index":0,"text":"ab"}]}"#),
+            ("data: other\n\n".to_owned(), "data: other\n\n"),
+        ] {
+            kept.start(&block("HTTP/1.1 200 OK\r\n\r\n"), true, 1000);
+            kept.expect_streamed_answer();
+            kept.push(body.as_bytes());
+            kept.finish();
+            assert_eq!(std::str::from_utf8(kept.body()), Ok(expected));
+        }
     }
 
     #[test]

@@ -2,10 +2,14 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>
 
+mod whole;
+
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+pub use self::whole::whole_answer;
 
 /// The data of the event that ends a stream.
 pub const DONE: &[u8] = b"[DONE]";
