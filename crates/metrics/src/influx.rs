@@ -48,6 +48,13 @@ pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> Strin
         fields.push(format!("visits_completed={}i", visits.completed));
         fields.push(format!("visits_abandoned={}i", visits.abandoned));
     }
+    if let Some(streams) = &interval.streams {
+        fields.push(format!("streams_open={}i", streams.open));
+        fields.push(format!("stream_events={}i", streams.events));
+        fields.push(format!("stream_tokens={}i", streams.tokens));
+        fields.push(format!("messages_sent={}i", streams.sent));
+        quantiles(&mut fields, "stream_first", &streams.first);
+    }
     quantiles(&mut fields, "latency", &interval.latency);
     if let Some(clocks) = &interval.clocks {
         quantiles(&mut fields, "service", &clocks.service);

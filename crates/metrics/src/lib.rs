@@ -12,4 +12,6 @@ pub mod otlp;
 pub mod prometheus;
 
 pub use distribution::{BOUNDS_US, Distribution, SCALE};
-pub use meter::{About, Meter, Now, PHASES, PhaseTotals, RankTotals, VERDICTS, phase_name};
+pub use meter::{
+    About, Meter, Now, OfPhases, PHASES, PhaseTotals, RankTotals, StreamTotals, VERDICTS, phase_name,
+};

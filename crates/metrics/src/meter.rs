@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_stats::{Errors, Interval, Phase, VisitCounts};
+use httperf_stats::{Errors, Interval, Phase, StreamCounts, VisitCounts};
 
 use crate::Distribution;
 
@@ -63,6 +63,8 @@ pub struct Meter {
     pub now: Now,
     /// The sums of each rank of a fleet, in order of their numbers; none if this is no fleet.
     pub ranks: Vec<RankTotals>,
+    /// True once there was a stream or a WebSocket.
+    pub has_streams: bool,
 }
 
 /// The sums of a rank of a fleet.
@@ -105,6 +107,8 @@ pub struct PhaseTotals {
     pub errors: Errors,
     /// Visits that have ended; `None` without scenarios.
     pub visits: Option<VisitCounts>,
+    /// Streams and WebSockets.
+    pub streams: StreamTotals,
     /// Latencies: from the instant at which a call was due.
     pub latency: Distribution,
     /// Service times: from the first byte sent.
@@ -112,6 +116,23 @@ pub struct PhaseTotals {
     /// Lags: from the instant at which an arrival was due to its start.
     pub lag: Distribution,
 }
+
+/// The sums of the streams and WebSockets of a phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamTotals {
+    /// Events of streams, and messages that came on WebSockets.
+    pub events: u64,
+    /// Events with content of language models' answers.
+    pub tokens: u64,
+    /// Messages sent on WebSockets.
+    pub sent: u64,
+    /// Times from the instants at which calls were due to the first events of their streams, with language models to the
+    /// first tokens.
+    pub first: Distribution,
+}
+
+/// A metric of each phase: its name, what it is, and its values.
+pub type OfPhases<T> = (&'static str, &'static str, Vec<T>);
 
 impl Meter {
     /// A meter of a run that has not begun.
@@ -131,6 +152,7 @@ impl Meter {
         }
         self.elapsed = self.elapsed.max(interval.end());
         self.cpu += interval.clocks.as_ref().map_or(Duration::ZERO, |clocks| clocks.cpu);
+        self.has_streams |= interval.streams.is_some();
         self.last = interval.clone();
         self.now = now;
     }
@@ -148,6 +170,60 @@ impl Meter {
     #[must_use]
     pub fn phase(&self) -> Option<Phase> {
         self.phases.last().map(|(phase, _)| *phase)
+    }
+
+    /// The sums of the phases. Those of streams are there once there was a stream.
+    #[must_use]
+    pub fn counters(&self) -> Vec<OfPhases<u64>> {
+        let of = |name, help, of: fn(&PhaseTotals) -> u64| {
+            (name, help, self.phases.iter().map(|(_, totals)| of(totals)).collect())
+        };
+        let mut counters = vec![
+            of("arrivals", "Arrivals that were due and have started", |totals| totals.arrivals),
+            of("calls_offered", "Calls that were due and were made", |totals| totals.offered),
+            of("requests_sent", "Requests written completely", |totals| totals.sent),
+            of("replies", "Complete replies", |totals| totals.replies),
+            of("replies_http_error", "Complete replies with status 400 or above", |totals| {
+                totals.http_errors
+            }),
+            of("replies_unexpected", "Complete replies that failed a check", |totals| totals.unexpected),
+            of("calls_failed", "Calls that failed", |totals| totals.failed_calls),
+        ];
+        if self.has_streams {
+            counters.extend([
+                of("stream_events", "Events of streams, and messages that came on WebSockets", |totals| {
+                    totals.streams.events
+                }),
+                of("stream_tokens", "Events with content of language models' answers", |totals| {
+                    totals.streams.tokens
+                }),
+                of("messages_sent", "Messages sent on WebSockets", |totals| totals.streams.sent),
+            ]);
+        }
+        counters
+    }
+
+    /// The distributions of the phases. Those of streams are there once there was a stream.
+    #[must_use]
+    pub fn histograms(&self) -> Vec<OfPhases<&Distribution>> {
+        let of = |name, help, of: fn(&PhaseTotals) -> &Distribution| {
+            (name, help, self.phases.iter().map(|(_, totals)| of(totals)).collect())
+        };
+        let mut histograms = vec![
+            of("call_latency", "Time from when a call was due to the end of its reply", |totals| {
+                &totals.latency
+            }),
+            of("call_service", "Time from the first byte of a request to the end of its reply", |totals| {
+                &totals.service
+            }),
+            of("arrival_lag", "Time from when an arrival was due to its start", |totals| &totals.lag),
+        ];
+        if self.has_streams {
+            let help =
+                "Time from when a call was due to the first event of its stream, or to the first token";
+            histograms.push(of("stream_first", help, |totals| &totals.streams.first));
+        }
+        histograms
     }
 
     /// Calls that were made and have not ended, at the end of the last interval.
@@ -213,35 +289,23 @@ impl PhaseTotals {
         if let Some(visits) = &interval.visits {
             self.visits.get_or_insert_default().add_ended(visits);
         }
+        if let Some(streams) = &interval.streams {
+            self.streams.add(streams);
+        }
         self.latency.add(&interval.latency);
         if let Some(clocks) = &interval.clocks {
             self.service.add(&clocks.service);
             self.lag.add(&clocks.lag);
         }
     }
+}
 
-    /// The sums, with the names of their metrics and what they are.
-    #[must_use]
-    pub fn counters(&self) -> [(&'static str, &'static str, u64); 7] {
-        [
-            ("arrivals", "Arrivals that were due and have started", self.arrivals),
-            ("calls_offered", "Calls that were due and were made", self.offered),
-            ("requests_sent", "Requests written completely", self.sent),
-            ("replies", "Complete replies", self.replies),
-            ("replies_http_error", "Complete replies with status 400 or above", self.http_errors),
-            ("replies_unexpected", "Complete replies that failed a check", self.unexpected),
-            ("calls_failed", "Calls that failed", self.failed_calls),
-        ]
-    }
-
-    /// The distributions, with the names of their metrics and what they are.
-    #[must_use]
-    pub fn histograms(&self) -> [(&'static str, &'static str, &Distribution); 3] {
-        [
-            ("call_latency", "Time from when a call was due to the end of its reply", &self.latency),
-            ("call_service", "Time from the first byte of a request to the end of its reply", &self.service),
-            ("arrival_lag", "Time from when an arrival was due to its start", &self.lag),
-        ]
+impl StreamTotals {
+    fn add(&mut self, counts: &StreamCounts) {
+        self.events += counts.events;
+        self.tokens += counts.tokens;
+        self.sent += counts.sent;
+        self.first.add(&counts.first);
     }
 }
 
@@ -276,6 +340,7 @@ pub(crate) mod tests {
             lag_max: Duration::from_micros(70),
             latency: Classes::from_ascending([(1000, 6), (5000, 2)]),
             visits: None,
+            streams: None,
             clocks: Some(Box::new(clocks)),
         }
     }
@@ -332,6 +397,31 @@ pub(crate) mod tests {
         assert_eq!(measured.errors.count(Failure::Refused), 2);
         assert_eq!((meter.under_way(), meter.phase()), (3, Some(Phase::Measured)));
         assert_eq!((meter.cpu, meter.elapsed), (Duration::from_millis(60), Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn streams_are_there_once_there_was_one() {
+        let mut meter = meter();
+        assert_eq!((meter.counters().len(), meter.histograms().len()), (7, 3));
+        let streams = StreamCounts {
+            open: 4,
+            events: 30,
+            tokens: 20,
+            sent: 5,
+            first: Classes::from_ascending([(700, 2)]),
+        };
+        let streamed =
+            |number| Interval { streams: Some(Box::new(streams.clone())), ..second(number, Phase::Measured) };
+        meter.add(&streamed(3), Now::default());
+        meter.add(&streamed(4), Now::default());
+        let counters: Vec<(&str, Vec<u64>)> =
+            meter.counters().into_iter().skip(7).map(|(name, _, counts)| (name, counts)).collect();
+        assert_eq!(
+            counters,
+            [("stream_events", vec![0, 60]), ("stream_tokens", vec![0, 40]), ("messages_sent", vec![0, 10])]
+        );
+        let first = meter.histograms().pop().map(|(name, _, firsts)| (name, firsts[1].count()));
+        assert_eq!(first, Some(("stream_first", 4)));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use httperf_stats::Failure;
+use httperf_stats::{Failure, Phase};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
@@ -59,12 +59,13 @@ pub fn request(meter: &Meter, started: Duration, now: Duration) -> Vec<u8> {
 fn metrics(meter: &Meter, points: &Points) -> Vec<Metric> {
     let mut metrics = Vec::new();
     let phases = &meter.phases;
-    if let Some((_, first)) = phases.first() {
-        for (index, (name, description, _)) in first.counters().into_iter().enumerate() {
-            let counts = phases.iter().map(|(phase, totals)| {
-                let count = Number::AsInt(signed(totals.counters()[index].2));
-                points.number(vec![text("httperf.phase", phase_name(*phase))], count)
-            });
+    let of_phase = |phase: &Phase| vec![text("httperf.phase", phase_name(*phase))];
+    if !phases.is_empty() {
+        for (name, description, counts) in meter.counters() {
+            let counts = phases
+                .iter()
+                .zip(counts)
+                .map(|((phase, _), count)| points.number(of_phase(phase), Number::AsInt(signed(count))));
             metrics.push(sum(
                 &format!("httperf.{}", name.replacen('_', ".", 1)),
                 description,
@@ -72,16 +73,16 @@ fn metrics(meter: &Meter, points: &Points) -> Vec<Metric> {
                 counts.collect(),
             ));
         }
-        for (index, (name, description, _)) in first.histograms().into_iter().enumerate() {
+        for (name, description, distributions) in meter.histograms() {
             // What OpenTelemetry calls the duration of a request is our service time.
             let name = match name {
                 "call_service" => "http.client.request.duration".to_owned(),
                 name => format!("httperf.{}", name.replacen('_', ".", 1)),
             };
-            let data_points = phases.iter().map(|(phase, totals)| {
-                points
-                    .histogram(vec![text("httperf.phase", phase_name(*phase))], totals.histograms()[index].2)
-            });
+            let data_points = phases
+                .iter()
+                .zip(distributions)
+                .map(|((phase, _), times)| points.histogram(of_phase(phase), times));
             let data = Data::ExponentialHistogram(ExponentialHistogram {
                 data_points: data_points.collect(),
                 aggregation_temporality: AggregationTemporality::Cumulative.into(),
@@ -124,6 +125,9 @@ fn metrics(meter: &Meter, points: &Points) -> Vec<Metric> {
     }
     if let Some(visits) = meter.last.visits {
         gauge("httperf.visits.under_way", "Visits that have begun and not ended", "1", count(visits.open));
+    }
+    if let Some(streams) = &meter.last.streams {
+        gauge("httperf.streams.open", "Streams and WebSockets that are open", "1", count(streams.open));
     }
     let verdicts = VERDICTS.into_iter().enumerate().map(|(index, level)| {
         let is_now = Number::AsInt((meter.now.verdict == Some(index)).into());

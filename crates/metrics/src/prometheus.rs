@@ -92,6 +92,9 @@ impl Collector for Metrics {
         if let Some(visits) = meter.last.visits {
             gauge("visits_under_way", "Visits that have begun and not ended", None, visits.open as f64)?;
         }
+        if let Some(streams) = &meter.last.streams {
+            gauge("streams_open", "Streams and WebSockets that are open", None, streams.open as f64)?;
+        }
         Ok(())
     }
 }
@@ -129,11 +132,12 @@ impl Metrics {
 
     fn encode_counters(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let phases = &self.0.phases;
-        let Some((_, first)) = phases.first() else { return Ok(()) };
-        for (index, (name, help, _)) in first.counters().into_iter().enumerate() {
+        if phases.is_empty() {
+            return Ok(());
+        }
+        for (name, help, counts) in self.0.counters() {
             let mut counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (phase, totals) in phases {
-                let count = totals.counters()[index].2;
+            for ((phase, _), count) in phases.iter().zip(counts) {
                 labelled(&mut counter, &[("phase", phase_name(*phase))], |mut metric| {
                     metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
                 })?;
@@ -205,12 +209,13 @@ impl Metrics {
 
     fn encode_histograms(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let phases = &self.0.phases;
-        let Some((_, first)) = phases.first() else { return Ok(()) };
-        for (index, (name, help, _)) in first.histograms().into_iter().enumerate() {
+        if phases.is_empty() {
+            return Ok(());
+        }
+        for (name, help, distributions) in self.0.histograms() {
             let mut histogram =
                 encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
-            for (phase, totals) in phases {
-                let times = totals.histograms()[index].2;
+            for ((phase, _), times) in phases.iter().zip(distributions) {
                 labelled(&mut histogram, &[("phase", phase_name(*phase))], |metric| {
                     encode_histogram(metric, times)
                 })?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use httperf_plan::scenario::{Scenarios, StepRequest};
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{CallOutcome, ScenarioVisits, StatusCodes, StepFigures, Summary};
+use httperf_stats::{CallOutcome, Firsts, ScenarioVisits, StatusCodes, StepFigures, StepStreams, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,30 @@ pub struct PhaseRows {
     pub phase: String,
     /// Figures of each scenario, of the visits and calls that were due in the phase.
     pub scenarios: Vec<ScenarioRow>,
+}
+
+/// The first thing in a stream that somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Event,
+    /// With content of a model's answer.
+    Token,
+}
+
+impl First {
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Event => "1st event",
+            Self::Token => "TTFT",
+        }
+    }
+
+    pub(crate) fn times(self, row: &StepRow) -> Option<&Times> {
+        match self {
+            Self::Event => row.first_event_ms.as_ref(),
+            Self::Token => row.ttft_ms.as_ref(),
+        }
+    }
 }
 
 /// Visits that followed a scenario.
@@ -76,6 +100,12 @@ pub struct StepRow {
     pub latency_ms: Times,
     /// Service times of the same calls in milliseconds, from the first byte sent.
     pub service_ms: Times,
+    /// Times to the first events of streams in milliseconds, from the instants at which calls were due; absent without streams.
+    #[serde(default)]
+    pub first_event_ms: Option<Times>,
+    /// Times to first token of models' answers in milliseconds, from the same instants; absent without such answers.
+    #[serde(default)]
+    pub ttft_ms: Option<Times>,
     /// Share (0 to 1) of the time of visits that ended; `None` if none ended.
     pub time_share: Option<f64>,
     /// Checks and captures that failed.
@@ -145,6 +175,15 @@ impl VisitFigures {
         failures.collect()
     }
 
+    /// What the table of steps has of streams.
+    pub(crate) fn first(&self) -> Option<First> {
+        let steps = || self.total.iter().flat_map(|scenario| &scenario.steps);
+        if steps().any(|step| step.ttft_ms.is_some()) {
+            return Some(First::Token);
+        }
+        steps().any(|step| step.first_event_ms.is_some()).then_some(First::Event)
+    }
+
     /// Rows of the whole run and then of all phases, each with a heading.
     pub(crate) fn headed(&self) -> impl Iterator<Item = (String, &[ScenarioRow])> {
         let phases = self.phases.iter().map(|phase| (format!("phase {}", phase.phase), &phase.scenarios[..]));
@@ -196,6 +235,10 @@ fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> Step
         .zip(std::iter::once(statuses).chain(std::iter::repeat(None)))
         .filter(|&((_, &replies), _)| replies > 0)
         .map(|((look, &replies), statuses)| FailedLook { look, replies, statuses });
+    let times = |firsts: fn(&StepStreams) -> &Firsts| {
+        let Firsts { times, .. } = firsts(figures.streams.as_deref()?);
+        (times.moments.count() > 0).then(|| Times::of(times))
+    };
     StepRow {
         step: request.name.clone(),
         origin: request.origin.clone(),
@@ -209,6 +252,8 @@ fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> Step
         checks_failed: figures.checks_failed(),
         latency_ms: Times::of(&figures.calls.latency),
         service_ms: Times::of(&figures.calls.service),
+        first_event_ms: times(|streams| &streams.first_event),
+        ttft_ms: times(|streams| &streams.first_token),
         time_share: (visits_s > 0.0).then(|| ratio(figures.time.sum(), visits_s)),
         failures: looks.collect(),
     }
@@ -265,16 +310,20 @@ fn write_scenarios(out: &mut String, figures: &VisitFigures, room: Option<usize>
 
 /// Calls of each step: of the whole run, then phase by phase, scenario by scenario.
 fn write_steps(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
-    let columns = vec![
-        Column::new("calls", "", 7),
-        Column::new("errors", "", 6),
-        Column::new("checks", "failed", 6),
+    let mut columns =
+        vec![Column::new("calls", "", 7), Column::new("errors", "", 6), Column::new("checks", "failed", 6)];
+    let first = figures.first();
+    if let Some(first) = first {
+        columns.push(Column::new(first.title(), "p50 ms", 8));
+        columns.push(Column::new(first.title(), "p99 ms", 8));
+    }
+    columns.extend([
         Column::new("latency", "p50 ms", 8),
         Column::new("latency", "p99 ms", 8),
         Column::new("service", "p50 ms", 8).rank(2),
         Column::new("service", "p99 ms", 8).rank(1),
         Column::new("of time", "", 7).rank(3),
-    ];
+    ]);
     let grid = Grid::new(columns, "step", room);
     out.push('\n');
     *out += &grid.head();
@@ -285,22 +334,26 @@ fn write_steps(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
                 false => writeln!(out, "{heading}, {}", scenario.scenario),
             }
             .expect("a String takes everything");
-            scenario.steps.iter().for_each(|row| *out += &grid.row(&step_cells(row), &row.step));
+            scenario.steps.iter().for_each(|row| *out += &grid.row(&step_cells(row, first), &row.step));
         }
     }
 }
 
-fn step_cells(row: &StepRow) -> [String; 8] {
-    [
-        count(row.calls),
-        count(row.errors()),
-        count(row.checks_failed),
+fn step_cells(row: &StepRow, first: Option<First>) -> Vec<String> {
+    let mut cells = vec![count(row.calls), count(row.errors()), count(row.checks_failed)];
+    if let Some(first) = first {
+        let times = first.times(row);
+        cells.push(ms(times.and_then(|times| times.p50)));
+        cells.push(ms(times.and_then(|times| times.p99)));
+    }
+    cells.extend([
         ms(row.latency_ms.p50),
         ms(row.latency_ms.p99),
         ms(row.service_ms.p50),
         ms(row.service_ms.p99),
         row.time_share.map_or_else(|| "n/a".to_owned(), percent),
-    ]
+    ]);
+    cells
 }
 
 /// Checks and captures that failed, and the steps at which visits ended.
@@ -330,7 +383,7 @@ fn ms(value: Option<f64>) -> String {
 }
 
 /// Names of the columns of [`steps_csv`].
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 26] = [
     "phase",
     "scenario",
     "step",
@@ -351,6 +404,12 @@ const COLUMNS: [&str; 20] = [
     "service_p99_ms",
     "time_share_percent",
     "failures",
+    "first_event_p50_ms",
+    "first_event_p90_ms",
+    "first_event_p99_ms",
+    "ttft_p50_ms",
+    "ttft_p90_ms",
+    "ttft_p99_ms",
 ];
 
 /// Figures of all steps as CSV, a row for each phase and step; the rows of the whole run come last, with an empty phase.
@@ -358,6 +417,10 @@ const COLUMNS: [&str; 20] = [
 pub fn steps_csv(figures: &VisitFigures) -> String {
     let mut out = record(COLUMNS.map(str::to_owned));
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
+    let percentiles = |times: Option<&Times>| {
+        let of = |percentile: fn(&Times) -> Option<f64>| number(times.and_then(percentile));
+        [of(|times| times.p50), of(|times| times.p90), of(|times| times.p99)]
+    };
     for (phase, scenario) in figures.all().flat_map(|(phase, rows)| rows.iter().map(move |row| (phase, row)))
     {
         for row in &scenario.steps {
@@ -366,6 +429,10 @@ pub fn steps_csv(figures: &VisitFigures) -> String {
                 format!("{}: {}{came}", failed.look, failed.replies)
             });
             let failures: Vec<String> = failures.collect();
+            let [latency_p50, latency_p90, latency_p99] = percentiles(Some(&row.latency_ms));
+            let [service_p50, service_p90, service_p99] = percentiles(Some(&row.service_ms));
+            let [event_p50, event_p90, event_p99] = percentiles(row.first_event_ms.as_ref());
+            let [token_p50, token_p90, token_p99] = percentiles(row.ttft_ms.as_ref());
             out += &record([
                 phase.to_owned(),
                 scenario.scenario.clone(),
@@ -379,14 +446,20 @@ pub fn steps_csv(figures: &VisitFigures) -> String {
                 row.abandoned.to_string(),
                 row.checks_made.to_string(),
                 row.checks_failed.to_string(),
-                number(row.latency_ms.p50),
-                number(row.latency_ms.p90),
-                number(row.latency_ms.p99),
-                number(row.service_ms.p50),
-                number(row.service_ms.p90),
-                number(row.service_ms.p99),
+                latency_p50,
+                latency_p90,
+                latency_p99,
+                service_p50,
+                service_p90,
+                service_p99,
                 row.time_share.map_or_else(String::new, |share| fixed(100.0 * share, 2)),
                 failures.join("; "),
+                event_p50,
+                event_p90,
+                event_p99,
+                token_p50,
+                token_p90,
+                token_p99,
             ]);
         }
     }

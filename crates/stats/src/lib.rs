@@ -61,7 +61,7 @@ pub use receive::ReceiveFigures;
 pub use recorder::{End, RecordedFigures, Recorder, SessionEnd, TickRates};
 pub use replay::{RecordedReply, ReplayFigures, StatusChange};
 pub use replies::{Compressed, Mismatch, Mismatches};
-pub use series::{Interval, Phase, Series, VisitCounts, WatchedClocks};
+pub use series::{Interval, Phase, Series, StreamCounts, VisitCounts, WatchedClocks};
 pub use sizes::Sizes;
 pub use split::{Group, Groups};
 pub use stall::Stall;
@@ -76,8 +76,8 @@ pub use tls::{
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, UdpLosses, Usage};
 pub use visits::{
-    FailedLook, Fate, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, VisitEnd, Visits,
-    VisitsShape,
+    FailedLook, Fate, Firsts, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, StepStreams,
+    VisitEnd, Visits, VisitsShape,
 };
 pub use websocket::{WebSocketEnd, WebSocketSummary};
 pub use window::{Throughput, Window};

@@ -63,6 +63,32 @@ impl VisitCounts {
     }
 }
 
+/// Streams and WebSockets in one interval of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamCounts {
+    /// Streams and WebSockets open at the end of the interval.
+    pub open: u64,
+    /// Events of streams, messages of streams of gRPC, and messages that came on WebSockets.
+    pub events: u64,
+    /// Events with content of language models' answers.
+    pub tokens: u64,
+    /// Messages sent on WebSockets.
+    pub sent: u64,
+    /// Times from the instants at which calls were due to the first events of their streams, with language models to the
+    /// first tokens, of those that came in this interval, to two digits. Calls are those whose latencies count.
+    pub first: Classes,
+}
+
+impl StreamCounts {
+    /// Adds what happened in another interval, or in another part of the run.
+    pub fn add_counts(&mut self, other: &Self) {
+        self.events += other.events;
+        self.tokens += other.tokens;
+        self.sent += other.sent;
+        self.first.merge(&other.first);
+    }
+}
+
 /// Further figures of an interval, for those who watch a run. They are in no document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchedClocks {
@@ -127,6 +153,9 @@ pub struct Interval {
     /// Visits; `None` if the workload has no scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<VisitCounts>,
+    /// Streams and WebSockets; `None` until the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Box<StreamCounts>>,
     /// Further figures, if somebody watches the run who wants them.
     #[serde(skip)]
     pub clocks: Option<Box<WatchedClocks>>,
@@ -154,6 +183,9 @@ impl Interval {
         if let (Some(visits), Some(next)) = (&mut self.visits, next.visits) {
             visits.open = next.open;
         }
+        if let (Some(streams), Some(next)) = (&mut self.streams, &next.streams) {
+            streams.open = next.open;
+        }
     }
 
     /// Adds the same interval of another part of the run. The longer of the two lengths counts.
@@ -163,6 +195,9 @@ impl Interval {
         self.open += other.open;
         if let (Some(visits), Some(other)) = (&mut self.visits, other.visits) {
             visits.open += other.open;
+        }
+        if let (Some(streams), Some(other)) = (&mut self.streams, &other.streams) {
+            streams.open += other.open;
         }
     }
 
@@ -179,6 +214,9 @@ impl Interval {
         self.latency.merge(&other.latency);
         if let Some(other) = &other.visits {
             self.visits.get_or_insert_default().add_ended(other);
+        }
+        if let Some(other) = &other.streams {
+            self.streams.get_or_insert_default().add_counts(other);
         }
         if let Some(other) = &other.clocks {
             self.clocks.get_or_insert_default().merge(other);
@@ -302,10 +340,20 @@ pub(crate) struct SeriesRecorder {
     latency: Histogram<u32>,
     /// Visits under way, if the workload has scenarios.
     visits_open: Option<u64>,
+    /// Streams, once there was one.
+    streams: Option<Box<StreamsRecorder>>,
     /// WatchedClocks of the interval in progress, if somebody wants them.
     clocks: Option<Box<ClocksRecorder>>,
     /// Completed intervals that have not been reported yet.
     unreported: VecDeque<Interval>,
+}
+
+#[derive(Clone, Debug)]
+struct StreamsRecorder {
+    /// Streams and WebSockets that are open.
+    open: u64,
+    /// Times to the first events of the interval in progress.
+    first: Histogram<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -342,6 +390,7 @@ impl SeriesRecorder {
             withdrawn: 0,
             latency: histogram(),
             visits_open: None,
+            streams: None,
             clocks: None,
             unreported: VecDeque::new(),
         }
@@ -381,6 +430,28 @@ impl SeriesRecorder {
             Fate::Completed => visits.completed += 1,
             Fate::Abandoned(_) => visits.abandoned += 1,
             Fate::Cut => {}
+        }
+    }
+
+    pub(crate) fn stream_opened(&mut self) {
+        let empty = || Box::new(StreamsRecorder { open: 0, first: histogram() });
+        self.streams.get_or_insert_with(empty).open += 1;
+        self.current.streams.get_or_insert_default();
+    }
+
+    pub(crate) fn stream_ended(&mut self) {
+        self.streams.iter_mut().for_each(|streams| streams.open = streams.open.saturating_sub(1));
+    }
+
+    /// Streams in the interval in progress; `None` before the first one.
+    pub(crate) fn streams(&mut self) -> Option<&mut StreamCounts> {
+        self.current.streams.as_deref_mut()
+    }
+
+    /// Adds a time to a first event or token.
+    pub(crate) fn add_first(&mut self, waited: Duration) {
+        if let Some(streams) = &mut self.streams {
+            streams.first.saturating_record(crate::timing::whole_micros(waited));
         }
     }
 
@@ -452,7 +523,8 @@ impl SeriesRecorder {
         let from = end - self.start;
         let mut done = std::mem::take(&mut self.current);
         let visits = self.visits_open.map(|_| VisitCounts::default());
-        self.current = Interval { from, phase: next, visits, ..Interval::default() };
+        let streams = self.streams.as_ref().map(|_| Box::default());
+        self.current = Interval { from, phase: next, visits, streams, ..Interval::default() };
         done.length = from.saturating_sub(done.from);
         if done.length.is_zero() {
             // Events of an empty interval belong to the one that takes its place.
@@ -462,6 +534,13 @@ impl SeriesRecorder {
         done.open = open;
         if let (Some(visits), Some(open)) = (&mut done.visits, self.visits_open) {
             visits.open = open;
+        }
+        if let (Some(counts), Some(streams)) = (&mut done.streams, &mut self.streams) {
+            counts.open = streams.open;
+            if !streams.first.is_empty() {
+                counts.first = Classes::from_histogram(&streams.first);
+                streams.first.reset();
+            }
         }
         if !self.latency.is_empty() {
             done.latency = Classes::from_histogram(&self.latency);

@@ -113,6 +113,8 @@ pub struct StreamNews {
     pub has_first: bool,
     /// Gap that an event ended.
     pub gap: Option<Duration>,
+    /// Events with content of a model's answer.
+    pub tokens: u64,
     /// True if the first event with content is among them.
     pub has_first_token: bool,
     /// Gap between events with content that one of them ended.

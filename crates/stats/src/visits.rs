@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DurationMoments, Group, Instant, Sample, StatusCodes, Timing};
+use crate::{CallOutcome, DurationMoments, Group, Instant, Sample, StatusCodes, StreamCall, Timing};
 
 /// Visits of scenarios, by the load phase in which the visit, or the call, was due.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +55,31 @@ pub struct StepFigures {
     /// Times for which calls that the end of the run left unfinished had been due.
     #[serde(default)]
     pub unfinished: Option<Box<Timing>>,
+    /// Streams among the replies.
+    #[serde(default)]
+    pub streams: Option<Box<StepStreams>>,
+}
+
+/// Streams of one step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepStreams {
+    /// Number of streams whose calls ended.
+    pub ended: u64,
+    /// Number of them whose calls failed.
+    pub cut: u64,
+    /// First events.
+    pub first_event: Firsts,
+    /// First tokens of models' answers.
+    pub first_token: Firsts,
+}
+
+/// First events, or first tokens, of streams.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Firsts {
+    /// Times from the instants at which calls were due.
+    pub times: Timing,
+    /// Number of these times whose calls were unfinished when the run ended.
+    pub unfinished: u64,
 }
 
 /// Place of a step among the steps of all scenarios.
@@ -205,6 +230,37 @@ impl StepFigures {
         if let Some(unfinished) = &other.unfinished {
             self.unfinished.get_or_insert_default().merge(unfinished);
         }
+        if let Some(streams) = &other.streams {
+            self.streams.get_or_insert_default().merge(streams);
+        }
+    }
+}
+
+impl StepStreams {
+    /// Adds the stream of a call.
+    fn add(&mut self, due: Instant, stream: &StreamCall, is_unfinished: bool) {
+        for (firsts, first) in
+            [(&mut self.first_event, stream.first_event), (&mut self.first_token, stream.first_token)]
+        {
+            if let Some(first) = first {
+                firsts.times.add(first - due);
+                firsts.unfinished += u64::from(is_unfinished);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.ended += other.ended;
+        self.cut += other.cut;
+        self.first_event.merge(&other.first_event);
+        self.first_token.merge(&other.first_token);
+    }
+}
+
+impl Firsts {
+    fn merge(&mut self, other: &Self) {
+        self.times.merge(&other.times);
+        self.unfinished += other.unfinished;
     }
 }
 
@@ -246,10 +302,26 @@ impl VisitsRecorder {
         let step = self.step(place, sample.intended);
         step.calls.add(sample);
         step.time.add(sample.latency());
+        if let Some(stream) = sample.stream {
+            let streams = step.streams.get_or_insert_default();
+            streams.ended += 1;
+            streams.cut += u64::from(sample.outcome() == CallOutcome::Failure);
+            streams.add(sample.intended, stream, false);
+        }
     }
 
-    pub(crate) fn add_unfinished(&mut self, place: StepPlace, due: Instant, now: Instant) {
-        self.step(place, due).unfinished.get_or_insert_default().add(now - due);
+    pub(crate) fn add_unfinished(
+        &mut self,
+        place: StepPlace,
+        due: Instant,
+        now: Instant,
+        stream: Option<&StreamCall>,
+    ) {
+        let step = self.step(place, due);
+        step.unfinished.get_or_insert_default().add(now - due);
+        if let Some(stream) = stream {
+            step.streams.get_or_insert_default().add(due, stream, true);
+        }
     }
 
     pub(crate) fn end_visit(&mut self, end: &VisitEnd) {
@@ -345,6 +417,36 @@ mod tests {
         assert_eq!(scenario.abandoned.moments.count(), 2);
         assert_eq!(scenario.steps[0].abandoned, 1);
         assert!((scenario.time() - 0.07).abs() < 1e-12);
+    }
+
+    #[test]
+    fn streams_have_their_first_events() {
+        let mut recorder = VisitsRecorder::new(&shape(), at(0));
+        let place = StepPlace { scenario: 1, step: 1 };
+        let stream = |event: u64, token: Option<u64>| StreamCall {
+            first_event: Some(at(event)),
+            first_token: token.map(at),
+            ..StreamCall::default()
+        };
+        for (status, stream) in [
+            (Some(200), Some(stream(12, Some(15)))),
+            (None, Some(stream(11, None))),
+            (Some(200), Some(StreamCall::default())),
+            (Some(404), None),
+        ] {
+            recorder.add_call(place, &Sample { stream: stream.as_ref(), ..sample(at(10), status) });
+        }
+        recorder.add_unfinished(place, at(10), at(40), Some(&stream(13, Some(17))));
+        recorder.add_unfinished(place, at(10), at(40), None);
+        let figures = recorder.finish();
+        let mut step = figures.total().scenarios[1].steps[1].clone();
+        step.merge(&step.clone());
+        let streams = step.streams.unwrap();
+        assert_eq!((streams.ended, streams.cut), (6, 2));
+        let Firsts { times, unfinished } = &streams.first_event;
+        assert_eq!((times.moments.count(), times.moments.max(), *unfinished), (6, 0.003, 2));
+        let Firsts { times, unfinished } = &streams.first_token;
+        assert_eq!((times.moments.count(), times.moments.max(), *unfinished), (4, 0.007, 2));
     }
 
     #[test]

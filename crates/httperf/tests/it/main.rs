@@ -7,6 +7,7 @@ mod bad_input;
 mod books;
 mod command_line;
 mod compare;
+mod conversations;
 mod doctor;
 mod documents;
 mod early_replies;

@@ -154,7 +154,7 @@ fn every_form_has_the_same_figures() {
     let ran = run(
         &bench,
         &format!(
-            "--llm openai --goodput ttft<10s --num-conns 30 --rate 60 --csv @r.csv --html @r.html {}",
+            "--llm openai --goodput ttft<10s --num-conns 30 --rate 60 --csv @r.csv --html @r.html --interval-log @log {}",
             prompt(6)
         ),
     );
@@ -190,6 +190,15 @@ fn every_form_has_the_same_figures() {
     assert_eq!(cell("goodput_percent"), "100.00");
     assert!(text.contains("goodput         100.0 % of the calls that ended"), "{text}");
     assert!(text.contains("output tokens   180 ("), "{text}");
+    let log = bench.read("log");
+    let seconds = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["streams"].take());
+    let seconds: Vec<Value> = seconds.filter(|streams| !streams.is_null()).collect();
+    let sum =
+        |of: fn(&Value) -> &Value| seconds.iter().map(|second| of(second).as_u64().unwrap()).sum::<u64>();
+    assert_eq!(Some(sum(|second| &second["events"])), figures["events"].as_u64(), "{log}");
+    assert_eq!(sum(|second| &second["tokens"]), 180, "{log}");
+    assert_eq!(sum(|second| &second["first_us"]["count"]), 30, "{log}");
+    assert_eq!(seconds.last().unwrap()["open"], 0, "{log}");
     assert!(page.contains("Language model") && page.contains("180 ("), "the page has the tokens");
 }
 

@@ -153,11 +153,19 @@ fn every_form_has_the_same_figures() {
     let ran = run(
         &bench,
         "--uri /ws/gap/3ms --num-conns 30 --rate 60 --ws-messages 8 --ws-ping 5ms --slo rtt.p50<10s,ping.max<10s \
-         --csv @r.csv --html @r.html",
+         --csv @r.csv --html @r.html --interval-log @log",
     );
     assert_eq!(ran.outcome.exit, Exit::Code(0), "{}", stderr(&ran.outcome));
     let text = stdout(&ran.outcome);
     let figures = &ran.document["figures"]["websockets"];
+    let log = bench.read("log");
+    let seconds = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["streams"].take());
+    let seconds: Vec<Value> = seconds.filter(|streams| !streams.is_null()).collect();
+    for (name, total) in [("sent", &figures["sent"]), ("events", &figures["received"])] {
+        let sum: u64 = seconds.iter().map(|second| second[name].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), total.as_u64(), "{name}: {log}");
+    }
+    assert_eq!(seconds.last().unwrap()["open"], 0, "{log}");
     let csv = bench.read("r.csv");
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();

@@ -187,7 +187,7 @@ fn wrong_options_of_a_file_are_named_with_their_place() {
 }
 
 /// The files that a guide shows: each block behind a line with nothing but the file's name.
-fn files_shown(guide: &str) -> Vec<(String, String)> {
+pub(crate) fn files_shown(guide: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut lines = guide.lines();
     while let Some(line) = lines.next() {

@@ -4,7 +4,7 @@
 
 use crate::figures::Times;
 use crate::number::{count, percent};
-use crate::visits::{ScenarioRow, StepRow, VisitFigures};
+use crate::visits::{First, ScenarioRow, StepRow, VisitFigures};
 
 use super::cut;
 use super::tables::{NAME_LENGTH, Row, Table, in_ms};
@@ -33,6 +33,8 @@ pub(super) struct PhaseTables {
 /// Visits by scenario and calls by step, of a phase or the whole run.
 pub(super) struct VisitTables {
     pub(super) scenarios: Table,
+    /// The title of the times of streams; empty without streams.
+    pub(super) first: &'static str,
     pub(super) steps: Vec<StepLine>,
 }
 
@@ -60,12 +62,13 @@ pub(super) struct FailureLine {
 
 impl Visits {
     pub(super) fn of(figures: &VisitFigures) -> Self {
+        let first = figures.first();
         let phases = figures.phases.iter().map(|phase| PhaseTables {
             name: cut(&phase.phase, NAME_LENGTH),
-            tables: VisitTables::of(&phase.scenarios),
+            tables: VisitTables::of(&phase.scenarios, first),
         });
         Self {
-            total: VisitTables::of(&figures.total),
+            total: VisitTables::of(&figures.total, first),
             failures: figures.total.iter().flat_map(failures).collect(),
             phases: phases.collect(),
             phases_are_open: figures.phases.len() <= OPEN_PHASES_MAX,
@@ -74,11 +77,15 @@ impl Visits {
 }
 
 impl VisitTables {
-    fn of(scenarios: &[ScenarioRow]) -> Self {
-        let steps = scenarios
-            .iter()
-            .flat_map(|scenario| scenario.steps.iter().map(|step| StepLine::of(&scenario.scenario, step)));
-        Self { scenarios: by_scenario(scenarios), steps: steps.collect() }
+    fn of(scenarios: &[ScenarioRow], first: Option<First>) -> Self {
+        let steps = scenarios.iter().flat_map(|scenario| {
+            scenario.steps.iter().map(move |step| StepLine::of(&scenario.scenario, step, first))
+        });
+        Self {
+            scenarios: by_scenario(scenarios),
+            first: first.map_or("", First::title),
+            steps: steps.collect(),
+        }
     }
 }
 
@@ -97,10 +104,14 @@ fn by_scenario(scenarios: &[ScenarioRow]) -> Table {
 }
 
 impl StepLine {
-    fn of(scenario: &str, row: &StepRow) -> Self {
+    fn of(scenario: &str, row: &StepRow, first: Option<First>) -> Self {
         let (latency, service) = (&row.latency_ms, &row.service_ms);
         let counts = [row.calls, row.errors(), row.checks_failed, row.abandoned].map(count);
-        let times = [latency.p50, latency.p99, service.p50, service.p99].map(in_ms);
+        let first = first.map(|first| first.times(row));
+        let firsts =
+            first.map(|times| [times.and_then(|times| times.p50), times.and_then(|times| times.p99)]);
+        let times = [latency.p50, latency.p99, service.p50, service.p99];
+        let times = firsts.into_iter().flatten().chain(times).map(in_ms);
         Self {
             name: step_name(scenario, row),
             origin: if row.origin == row.step { String::new() } else { cut(&row.origin, NAME_LENGTH) },

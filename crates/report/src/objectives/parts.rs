@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use httperf_plan::objective::{Clock, Metric, Objective, Scope, ScopedObjective, Share};
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{CallOutcome, PhaseVisits, ScenarioVisits, StepFigures, Summary, Timing, Visits};
+use httperf_stats::{
+    CallOutcome, Firsts, PhaseVisits, ScenarioVisits, StepFigures, StepStreams, Summary, Timing, Visits,
+};
 
 use super::{Judged, Times, overdue};
 use crate::number::ratio;
@@ -98,9 +100,23 @@ impl Part {
             Clock::Service => times(&self.calls.calls.service, unusable + overdue),
             Clock::Session => times(&self.completed, self.abandoned.moments.count()),
             Clock::Response | Clock::Transfer | Clock::Connect | Clock::Handshake | Clock::Lag => None,
-            Clock::FirstEvent | Clock::Gap | Clock::FirstToken | Clock::TokenGap | Clock::PerToken => None,
-            Clock::RoundTrip | Clock::Ping => None,
+            Clock::FirstEvent => self.firsts(|streams| &streams.first_event, overdue),
+            Clock::FirstToken => self.firsts(|streams| &streams.first_token, overdue),
+            Clock::Gap | Clock::TokenGap | Clock::PerToken | Clock::RoundTrip | Clock::Ping => None,
         }
+    }
+
+    /// Times to something in a stream; `None` if nothing in a stream came.
+    ///
+    /// As in the whole run, a stream that ended without it counts as longer than any other, and so does a call that failed
+    /// before it became a stream.
+    fn firsts(&self, of: fn(&StepStreams) -> &Firsts, overdue: u64) -> Option<Times<'_>> {
+        let streams = self.calls.streams.as_deref()?;
+        let Firsts { times, unfinished } = of(streams);
+        let in_vain = streams.ended.saturating_sub(times.moments.count() - unfinished);
+        let failed = self.outcome(CallOutcome::Failure).saturating_sub(streams.cut);
+        let pending = self.calls.unfinished.as_deref().map_or(0, |calls| calls.moments.count()) - unfinished;
+        Some(Times { taken: Cow::Borrowed(times), endless: in_vain + failed + overdue.min(pending) })
     }
 
     /// A share, and its denominator.

@@ -10,8 +10,8 @@ use crate::visits::VisitsRecorder;
 use crate::{
     AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, GrpcEnd, Handshake,
     HandshakeFailure, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample,
-    SessionSummary, SlowDetail, StepFigures, StepPlace, StreamEnd, StreamNews, StreamSummary, Summary,
-    TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, WebSocketSummary, Window,
+    SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, StreamEnd, StreamNews, StreamSummary,
+    Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, WebSocketEnd, WebSocketSummary, Window,
 };
 
 /// Data of a session that ended.
@@ -452,16 +452,28 @@ impl Recorder {
 
     /// Records the beginning of a stream, with its status line at the instant `at`.
     pub fn stream_started(&mut self, due: Instant, sent: Option<Instant>, at: Instant) {
+        self.series.stream_opened();
         self.streams(due).start(due, sent, at);
     }
 
     /// Records what came of a stream at the instant `at`.
     pub fn stream_news(&mut self, due: Instant, sent: Option<Instant>, at: Instant, news: &StreamNews) {
+        let has_first = if self.figures.models { news.has_first_token } else { news.has_first };
+        if has_first && (self.is_measured(due) || self.series.current().phase == Phase::WarmUp) {
+            self.series.add_first(at - due);
+        }
+        if let Some(counts) = self.series.streams() {
+            counts.events += news.events;
+            counts.tokens += news.tokens;
+        }
         self.streams(due).add(due, sent, at, news);
     }
 
     /// Records the end of a stream, or of a model's reply that was not streamed.
     pub fn stream_ended(&mut self, due: Instant, end: &StreamEnd) {
+        if end.is_streamed {
+            self.series.stream_ended();
+        }
         self.streams(due).end(end);
     }
 
@@ -484,7 +496,34 @@ impl Recorder {
         is_compressed: bool,
     ) {
         self.series.current().replies += 1;
+        self.series.stream_opened();
         self.websocket(due, |figures| figures.open(due, sent, at, is_compressed));
+    }
+
+    /// Records a message that came on a WebSocket at the instant `at`. `size`: in bytes.
+    pub fn message_received(&mut self, at: Instant, size: u64) {
+        if let Some(counts) = self.series.streams() {
+            counts.events += 1;
+        }
+        self.websocket(at, |figures| figures.receive(size));
+    }
+
+    /// Records a message that was sent on a WebSocket. `size`: in bytes. `is_expected`: it is to be answered.
+    pub fn message_sent(&mut self, due: Instant, size: u64, is_expected: bool) {
+        if let Some(counts) = self.series.streams() {
+            counts.sent += 1;
+        }
+        self.websocket(due, |figures| figures.send(size, is_expected));
+    }
+
+    /// Records the end of a WebSocket that was open for the time `open`. `wire`: bytes that it sent and received.
+    pub fn websocket_ended(&mut self, due: Instant, end: WebSocketEnd, open: Duration, wire: [u64; 2]) {
+        self.series.stream_ended();
+        self.websocket(due, |figures| {
+            figures.wire_sent_bytes += wire[0];
+            figures.wire_received_bytes += wire[1];
+            figures.end(end, open);
+        });
     }
 
     /// The reply that has just been recorded was told of when its WebSocket was opened.
@@ -582,11 +621,19 @@ impl Recorder {
     }
 
     /// Records a call of a step that is neither answered nor given up when the run ends.
-    pub fn step_unfinished(&mut self, place: StepPlace, due: Instant, now: Instant) {
+    ///
+    /// `stream`: its reply so far, if that is a stream.
+    pub fn step_unfinished(
+        &mut self,
+        place: StepPlace,
+        due: Instant,
+        now: Instant,
+        stream: Option<&StreamCall>,
+    ) {
         if self.is_measured(due)
             && let Some(visits) = &mut self.visits
         {
-            visits.add_unfinished(place, due, now);
+            visits.add_unfinished(place, due, now, stream);
         }
     }
 

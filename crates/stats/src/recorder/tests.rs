@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Compressed, Fate, Mismatch, Mismatches, VisitCounts};
+use crate::{Compressed, Fate, Mismatch, Mismatches, StreamCounts, VisitCounts};
 use crate::{HandshakeFailureClass, HandshakeKind, Timing};
 
 fn at(ms: u64) -> Instant {
@@ -378,6 +378,44 @@ fn the_series_counts_visits_if_there_are_any() {
     assert_eq!(saved[1]["visits"]["open"], 3);
     let read: Vec<Interval> = serde_json::from_value(saved).unwrap();
     assert_eq!(read, series.intervals()[..2]);
+}
+
+#[test]
+fn the_series_counts_streams_once_there_was_one() {
+    let mut recorder = recorder(RecordedFigures { models: true, ..RecordedFigures::USUAL });
+    assert_eq!(recorder.end_interval(at(1000)).unwrap().streams, None);
+    let due = at(1100);
+    for _ in 0..2 {
+        recorder.stream_started(due, Some(due), at(1110));
+    }
+    let role = StreamNews { events: 1, has_first: true, ..StreamNews::default() };
+    recorder.stream_news(due, Some(due), at(1110), &role);
+    let token = StreamNews { events: 3, tokens: 2, has_first_token: true, ..StreamNews::default() };
+    recorder.stream_news(due, Some(due), at(1300), &token);
+    let streamed = StreamEnd { is_streamed: true, ..StreamEnd::default() };
+    recorder.stream_ended(due, &streamed);
+    // A whole answer is no stream.
+    recorder.stream_ended(due, &StreamEnd::default());
+    let told = recorder.end_interval(at(2000)).unwrap();
+    let streams = told.streams.as_deref().unwrap();
+    assert_eq!((streams.open, streams.events, streams.tokens), (1, 4, 2));
+    // To two digits.
+    let waited: Vec<u32> = streams.first.iter().map(|(us, _)| us / 10_000).collect();
+    assert_eq!(waited, [20]);
+    recorder.websocket_opened(at(2100), None, at(2110), false);
+    recorder.message_sent(at(2200), 5, true);
+    recorder.message_received(at(2210), 5);
+    let next = recorder.end_interval(at(3000)).unwrap().streams.unwrap();
+    assert_eq!((next.open, next.events, next.sent, next.first.total()), (2, 1, 1, 0));
+    recorder.websocket_ended(at(2100), WebSocketEnd::Cut, Duration::from_millis(900), [9, 7]);
+    recorder.stream_ended(due, &streamed);
+    let last = recorder.end_interval(at(4000)).unwrap().streams.unwrap();
+    assert_eq!(*last, StreamCounts::default());
+    // The same second of another worker.
+    let mut both = told.clone();
+    both.merge(&told);
+    let both = both.streams.unwrap();
+    assert_eq!((both.open, both.events, both.first.total()), (2, 8, 2));
 }
 
 #[test]

@@ -336,7 +336,7 @@ impl Run<'_> {
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
         for call in self.calls.values_mut() {
-            end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
+            let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
             if let Some(ended) = call.end_talk(talk::Fate::Unfinished, now, &mut self.recorder) {
                 // It was opened, as it was to be, and held until the end.
                 let sample = call.opened(ended.opened, now);
@@ -348,7 +348,8 @@ impl Run<'_> {
             }
             self.recorder.unfinished(call.intended, now);
             if let Some(look) = call.look {
-                self.recorder.step_unfinished(look.place, call.intended, now);
+                let stream = ended.as_ref().and_then(|ended| ended.call.as_ref());
+                self.recorder.step_unfinished(look.place, call.intended, now, stream);
             }
         }
     }
@@ -557,7 +558,7 @@ impl Run<'_> {
             _ => Reading::of(status, content, streams),
         };
         let Some(reading) = reading else { return };
-        if matches!(reading, Reading::Events | Reading::Messages { are_timed: true }) {
+        if reading.is_timed() {
             // Its events have the kernel's stamps, and none of them precedes it.
             let at = at.min(stamp.unwrap_or(now));
             self.recorder.stream_started(call.intended, call.sent, at);

@@ -39,6 +39,10 @@ pub(super) struct ReceivedMessages {
 pub(super) struct Stream {
     /// `None` once it cannot be decompressed.
     decoder: Option<Decoder<Reader>>,
+    /// Its events have times of their own.
+    is_timed: bool,
+    /// It is the answer of a language model.
+    is_of_model: bool,
 }
 
 /// The reader of a body, decompressed.
@@ -58,7 +62,7 @@ struct Reader {
 enum Body {
     Events(Parser),
     Whole { bytes: Vec<u8>, size_max: usize },
-    Messages { messages: Messages, size: u64, are_timed: bool },
+    Messages { messages: Messages, size: u64 },
 }
 
 /// The instants at which events arrived.
@@ -108,6 +112,11 @@ impl Reading {
         }
         streams.model.map(|_| Self::Whole)
     }
+
+    /// Returns whether what comes has times of its own.
+    pub(super) fn is_timed(self) -> bool {
+        matches!(self, Self::Events | Self::Messages { are_timed: true })
+    }
 }
 
 impl Stream {
@@ -117,9 +126,7 @@ impl Stream {
         let body = match reading {
             Reading::Events => Body::Events(Parser::new(event_size)),
             Reading::Whole => Body::Whole { bytes: Vec::new(), size_max: event_size },
-            Reading::Messages { are_timed } => {
-                Body::Messages { messages: Messages::default(), size: 0, are_timed }
-            }
+            Reading::Messages { .. } => Body::Messages { messages: Messages::default(), size: 0 },
         };
         let reader = Reader {
             body,
@@ -129,7 +136,11 @@ impl Stream {
             model: plan.replies.streams.model.map(|_| Model::default()),
             untold: plan.watch.events.then(Vec::new),
         };
-        Self { decoder: content.coding.and_then(|coding| Decoder::new(coding, reader).ok()) }
+        Self {
+            decoder: content.coding.and_then(|coding| Decoder::new(coding, reader).ok()),
+            is_timed: reading.is_timed(),
+            is_of_model: plan.replies.streams.model.is_some(),
+        }
     }
 
     /// Takes the next bytes of the body, which arrived at `now`. Returns what they brought.
@@ -147,9 +158,8 @@ impl Stream {
     }
 
     /// Returns whether its events have times of their own.
-    pub(super) fn is_timed(&mut self) -> bool {
-        let reader = self.decoder.as_mut().map(Decoder::writer);
-        !matches!(reader, Some(Reader { body: Body::Messages { are_timed: false, .. }, .. }))
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_timed
     }
 
     /// Takes the data of events that nobody was told of.
@@ -179,18 +189,20 @@ impl Stream {
     ) -> StreamEnd {
         let Some(decoder) = &mut self.decoder else {
             // It could not be decompressed: nothing is known of it but that it was there.
-            return StreamEnd { fate, is_streamed: true, ..StreamEnd::default() };
+            let model = self.is_of_model.then(|| ModelEnd { is_malformed: true, ..ModelEnd::default() });
+            return StreamEnd { fate, is_streamed: self.is_timed, model, ..StreamEnd::default() };
         };
         let reader = decoder.writer();
-        let (is_streamed, within_event) = match &reader.body {
-            Body::Events(parser) => (true, parser.is_within_event()),
+        let is_streamed = self.is_timed;
+        let within_event = match &reader.body {
+            Body::Events(parser) => parser.is_within_event(),
             Body::Whole { bytes, .. } => {
                 if let (Some(model), StreamFate::Completed) = (&mut reader.model, fate) {
                     model.read_whole(bytes);
                 }
-                (false, false)
+                false
             }
-            Body::Messages { messages, are_timed, .. } => (*are_timed, messages.is_within_message()),
+            Body::Messages { messages, .. } => messages.is_within_message(),
         };
         let events = reader.events;
         StreamEnd {
@@ -286,6 +298,7 @@ impl Model {
             return;
         };
         if piece.has_content {
+            news.tokens += 1;
             match self.pieces.add(now) {
                 Arrival::First => news.has_first_token = true,
                 Arrival::Gap(gap) => news.token_gap = Some(gap),
@@ -487,6 +500,8 @@ mod tests {
             let (news, _, end) =
                 read(&Streams::default(), 200, content, &[(10, "data: a\n\n"), (20, "data: b\n\n")]);
             assert!(news.is_empty() && end.is_streamed && end.events == 0);
+            let (_, _, end) = read(&MODEL, 200, Content { is_event_stream: false, ..content }, &[(10, "{}")]);
+            assert!(!end.is_streamed && end.model.is_some_and(|model| !model.is_answer()));
         }
     }
 

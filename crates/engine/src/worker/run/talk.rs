@@ -212,7 +212,7 @@ impl Talk {
             match open.codec.poll_event(&mut input) {
                 Ok(None) => break None,
                 Ok(Some(Event::Message { data, .. })) => {
-                    cx.recorder.websocket(at, |figures| figures.receive(data.len() as u64));
+                    cx.recorder.message_received(at, data.len() as u64);
                     let digest = if expect == Answer::Echo { digest(data) } else { 0 };
                     open.take_message(expect, digest, at, cx.recorder);
                 }
@@ -338,11 +338,7 @@ impl Talk {
         for awaited in &open.awaited {
             recorder.websocket(awaited.due, |figures| figures.unanswered += u64::from(!is_unfinished));
         }
-        recorder.websocket(due, |figures| {
-            figures.wire_sent_bytes += open.wire_sent;
-            figures.wire_received_bytes += open.wire_received;
-            figures.end(end, at - open.at);
-        });
+        recorder.websocket_ended(due, end, at - open.at, [open.wire_sent, open.wire_received]);
         let is_unexpected = is_error || !is_unfinished && !open.awaited.is_empty();
         Some(TalkEnd { opened: open.at, mismatch: is_unexpected.then_some(Mismatch::Close) })
     }
@@ -384,7 +380,7 @@ impl Open {
         };
         self.codec.send(kind, payload);
         let is_expected = websocket.expect != Answer::Nothing;
-        cx.recorder.websocket(due, |figures| figures.send(payload.len() as u64, is_expected));
+        cx.recorder.message_sent(due, payload.len() as u64, is_expected);
         if is_expected {
             let digest = if websocket.expect == Answer::Echo { digest(payload) } else { 0 };
             self.awaited.push_back(Awaited { due, sent: cx.now, digest });

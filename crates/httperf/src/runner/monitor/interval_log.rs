@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use httperf_report::ToldSeconds;
-use httperf_stats::{Classes, Errors, Interval, Phase, Series, VisitCounts};
+use httperf_stats::{Classes, Errors, Interval, Phase, Series, StreamCounts, VisitCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::runner::results::file;
@@ -99,6 +99,25 @@ struct Line<'a> {
     latency_classes_us: &'a Classes,
     #[serde(skip_serializing_if = "Option::is_none")]
     visits: Option<VisitCounts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streams: Option<Streams<'a>>,
+}
+
+#[derive(Serialize)]
+struct Streams<'a> {
+    open: u64,
+    events: u64,
+    tokens: u64,
+    sent: u64,
+    first_us: Percentiles,
+    first_classes_us: &'a Classes,
+}
+
+impl<'a> From<&'a StreamCounts> for Streams<'a> {
+    fn from(counts: &'a StreamCounts) -> Self {
+        let StreamCounts { open, events, tokens, sent, ref first } = *counts;
+        Self { open, events, tokens, sent, first_us: Percentiles::from(first), first_classes_us: first }
+    }
 }
 
 /// In microseconds; `None` where there are too few for it.
@@ -132,6 +151,7 @@ impl<'a> Line<'a> {
             latency_us: Percentiles::from(&interval.latency),
             latency_classes_us: &interval.latency,
             visits: interval.visits,
+            streams: interval.streams.as_deref().map(Streams::from),
         }
     }
 }
@@ -183,7 +203,7 @@ pub(crate) fn read_of_rank(text: &[u8]) -> Option<(u32, ToldSeconds)> {
 mod tests {
     use std::fs;
 
-    use super::super::standing::examples::{second, second_of_visits};
+    use super::super::standing::examples::{second, second_of_streams, second_of_visits};
     use super::*;
 
     fn program() -> Program {
@@ -240,6 +260,13 @@ mod tests {
         let line = serde_json::to_string(&Line::of(&second_of_visits(9), None)).unwrap();
         let visits = r#","visits":{"open":39,"completed":18,"abandoned":1,"checks_failed":2}}"#;
         assert!(line.ends_with(visits), "{line}");
+    }
+
+    #[test]
+    fn a_line_of_a_run_of_streams_has_their_events() {
+        let line = serde_json::to_string(&Line::of(&second_of_streams(9), None)).unwrap();
+        let streams = r#","streams":{"open":19,"events":900,"tokens":800,"sent":0,"first_us":{"p50":203000,"p90":203000,"p99":null,"p999":null,"max":310000,"count":42},"first_classes_us":[[203000,40],[310000,2]]}}"#;
+        assert!(line.ends_with(streams), "{line}");
     }
 
     #[test]

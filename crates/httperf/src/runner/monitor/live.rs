@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
-use httperf_stats::{Classes, Failure, Interval, Phase, Series};
+use httperf_stats::{Classes, Failure, Interval, Phase, Series, StreamCounts};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -310,6 +310,9 @@ impl View<'_> {
             ];
             pairs.splice(1..1, [phase_and_checks, visits]);
         }
+        if let Some(streams) = &so_far.streams {
+            pairs.splice(1..1, self.streams(streams, last));
+        }
         if !is_wide {
             return pairs.into_iter().flatten().filter(|pair| !pair.is_empty()).map(Line::from).collect();
         }
@@ -320,6 +323,30 @@ impl View<'_> {
             Line::from(left)
         };
         pairs.into_iter().map(side_by_side).collect()
+    }
+
+    /// Figures of streams and WebSockets. Those that come are either tokens or not.
+    fn streams(&self, so_far: &StreamCounts, last: &Interval) -> Vec<[Vec<Span<'static>>; 2]> {
+        let none = StreamCounts::default();
+        let now = last.streams.as_deref().unwrap_or(&none);
+        let rate = |count| figures::rate(last.rate(count));
+        let named = |name: &str, figure: String| {
+            vec![Span::styled(format!("{name:<NAME_WIDTH$}"), self.style(Color::Cyan)), figure.into()]
+        };
+        let mut events = format!("{}/s", rate(now.events));
+        if so_far.sent > 0 {
+            events += &format!(", {}/s sent", rate(now.sent));
+        }
+        let mut pairs = vec![[named("Streams", format!("{} open", so_far.open)), named("Events", events)]];
+        if so_far.first.total() > 0 {
+            let millis = |share| figures::millis(so_far.first.supported_quantile(share));
+            let first = format!("p50 {} p99 {} ms so far", millis(0.5), millis(0.99));
+            pairs.push(match so_far.tokens {
+                0 => [named("1st event", first), Vec::new()],
+                _ => [named("TTFT", first), named("Tokens", format!("{}/s", rate(now.tokens)))],
+            });
+        }
+        pairs
     }
 
     /// Percentiles of the last interval and of all.
@@ -479,6 +506,18 @@ mod tests {
         insta::assert_snapshot!(picture(&visits(12), 12, 80, 24));
     }
 
+    /// Answers of a language model, after these seconds.
+    fn streams(seconds: u64) -> Standing {
+        let mut standing = Standing::new(&examples::plan(TIMED));
+        (0..seconds).for_each(|number| standing.add(&examples::second_of_streams(number)));
+        standing
+    }
+
+    #[test]
+    fn streams_have_their_events_and_tokens() {
+        insta::assert_snapshot!(picture(&streams(12), 12, 80, 24));
+    }
+
     #[test]
     fn visits_fit_on_a_small_terminal() {
         insta::assert_snapshot!(picture(&visits(12), 12, 40, 20));
@@ -496,7 +535,7 @@ mod tests {
 
     #[test]
     fn any_size_will_do() {
-        for standing in [standing(TIMED, 400), visits(400)] {
+        for standing in [standing(TIMED, 400), visits(400), streams(400)] {
             for width in [1, 2, 10, 30, 72, 300] {
                 for height in [1, 2, 5, 9, 14, 100] {
                     picture(&standing, 400, width, height);

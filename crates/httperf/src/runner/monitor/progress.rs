@@ -141,6 +141,14 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
             add(7, format!("{failed} failed check{}", if failed == 1 { "" } else { "s" }));
         }
     }
+    if let Some(streams) = &last.streams {
+        let (count, what) = match so_far.streams.as_ref().map_or(0, |streams| streams.tokens) {
+            0 => (streams.events, "events"),
+            _ => (streams.tokens, "tokens"),
+        };
+        add(4, format!("{} streams open", streams.open));
+        add(5, format!("{} {what}/s", figures::rate(last.rate(count))));
+    }
     let errors = so_far.errors.total();
     add(7, format!("{errors} error{}", if errors == 1 { "" } else { "s" }));
     if so_far.http_errors > 0 {
@@ -238,6 +246,14 @@ mod tests {
             let line = text(&standing, Duration::from_secs(12), width);
             assert!(line.chars().count() <= width.max(3), "{width}: {line}");
         }
+    }
+
+    #[test]
+    fn streams_have_their_tokens() {
+        let mut standing = Standing::new(&examples::plan(TIMED));
+        standing.add(&examples::second_of_streams(0));
+        let text = text(&standing, Duration::from_secs(1), 200);
+        assert!(text.contains("  990 replies/s  10 streams open  800 tokens/s  0 errors  "), "{text}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{Classes, Errors, Interval, Phase, VisitCounts};
+use httperf_stats::{Classes, Errors, Interval, Phase, StreamCounts, VisitCounts};
 
 /// The number of intervals that are remembered one by one: five minutes of them.
 const RECENT_MAX: usize = 300;
@@ -188,6 +188,8 @@ pub(super) struct Totals {
     pub(super) latency: Classes,
     /// Visits of scenarios, if there are any. `open` is that of the last interval.
     pub(super) visits: Option<VisitCounts>,
+    /// Streams and WebSockets, if there were any.
+    pub(super) streams: Option<StreamCounts>,
 }
 
 impl Standing {
@@ -215,6 +217,11 @@ impl Standing {
             let sum = so_far.visits.get_or_insert_default();
             sum.add_ended(visits);
             sum.open = visits.open;
+        }
+        if let Some(streams) = &interval.streams {
+            let sum = so_far.streams.get_or_insert_default();
+            sum.add_counts(streams);
+            sum.open = streams.open;
         }
         if interval.length < SHOWN_FROM {
             return;
@@ -275,7 +282,7 @@ pub(super) mod examples {
     use std::time::Duration;
 
     use httperf_plan::Plan;
-    use httperf_stats::{Classes, Failure, Interval, Phase, VisitCounts};
+    use httperf_stats::{Classes, Failure, Interval, Phase, StreamCounts, VisitCounts};
     use httperf_testkit::sim::{Edit, scenarios};
 
     use crate::command_line::args::Args;
@@ -322,6 +329,13 @@ pub(super) mod examples {
             checks_failed: 2 * u64::from(second > 7),
         };
         Interval { visits: Some(visits), arrivals: 20, ..self::second(second, Phase::Measured) }
+    }
+
+    /// The same second with answers of a language model.
+    pub(crate) fn second_of_streams(second: u64) -> Interval {
+        let first = Classes::from_ascending([(203_000, 40), (310_000, 2)]);
+        let streams = StreamCounts { open: 10 + second, events: 900, tokens: 800, sent: 0, first };
+        Interval { streams: Some(Box::new(streams)), ..self::second(second, Phase::Measured) }
     }
 
     /// Second number `second` of a run at about 1000 a second.
