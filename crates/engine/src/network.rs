@@ -199,6 +199,8 @@ pub struct Arrived {
     pub segment: usize,
     /// Their mark of congestion.
     pub ecn: Option<Ecn>,
+    /// The instant at which the first of them reached this machine, if known.
+    pub stamp: Option<Instant>,
 }
 
 /// The instant at which bytes written by [`Network::write_stamped`] left this machine.

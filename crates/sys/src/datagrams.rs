@@ -3,12 +3,14 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::messages::{Control, append_message, message_data, number, send_message};
+use crate::stamps::software_stamp;
 
 /// Datagrams that arrived in one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,9 @@ pub struct Arrived {
     pub segment: usize,
     /// The lower bits of the traffic class: the mark of congestion (RFC 3168, section 5).
     pub ecn: u8,
+    /// The time at which the kernel received the first of them, since the Unix epoch; `None` unless the socket asks for stamps
+    /// ([`stamp_received`](crate::stamp_received)).
+    pub stamp: Option<Duration>,
 }
 
 /// Prepares a UDP socket: datagrams of one peer that arrive together are returned together, with their marks of
@@ -85,7 +90,8 @@ pub fn receive_datagrams(socket: impl AsFd, buffer: &mut BytesMut) -> io::Result
             || (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
     };
     let ecn = message_data(control, class).and_then(|data| data.first()).map_or(0, |class| class & 3);
-    Ok(Arrived { segment: segment.filter(|&size| size > 0).unwrap_or(count), ecn })
+    let segment = segment.filter(|&size| size > 0).unwrap_or(count);
+    Ok(Arrived { segment, ecn, stamp: software_stamp(control) })
 }
 
 /// Returns how many datagrams a socket has dropped so far, as its buffer was full (`SO_MEMINFO`); `None` where the system
@@ -116,7 +122,8 @@ const DROPS: usize = 8;
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
-    use std::time::{Duration, Instant};
+    use std::thread::sleep;
+    use std::time::{Instant, SystemTime};
 
     use super::*;
 
@@ -180,6 +187,31 @@ mod tests {
         }
         let dropped = dropped_datagrams(&two).unwrap() as usize;
         assert!(dropped > 0 && arrived + dropped == 100, "{arrived} arrived, {dropped} dropped");
+    }
+
+    #[test]
+    fn datagrams_are_stamped_when_they_come_and_not_when_they_are_read() {
+        for address in ["127.0.0.1", "::1"] {
+            let (one, two) = pair(address);
+            crate::stamp_received(&two).unwrap();
+            // The kernel begins to stamp a little after it was asked to.
+            let stamped = (0..500).find_map(|_| {
+                let before = SystemTime::now();
+                send_datagrams(&one, &[7; 2500], 1200).unwrap();
+                sleep(Duration::from_millis(10));
+                let mut buffer = BytesMut::with_capacity(65_536);
+                let mut stamp = None;
+                while let Ok(arrived) = receive_datagrams(&two, &mut buffer) {
+                    stamp = arrived.stamp;
+                }
+                assert_eq!(buffer.len(), 2500, "{address}");
+                let now = SystemTime::now();
+                let lag = now.duration_since(SystemTime::UNIX_EPOCH + stamp?).unwrap();
+                Some((lag, now.duration_since(before).unwrap()))
+            });
+            let (lag, age) = stamped.expect("the kernel stamps what comes in");
+            assert!(lag >= Duration::from_millis(8) && lag <= age, "{address}: {lag:?} of {age:?}");
+        }
     }
 
     #[test]

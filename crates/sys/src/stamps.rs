@@ -11,7 +11,8 @@ use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
 
 use crate::messages::{Control, message_data, number, send_message, take_message};
 
-/// Asks the kernel to stamp, in software, the segments that a socket receives. [`receive`] then returns the stamps.
+/// Asks the kernel to stamp, in software, the segments that a socket receives. [`receive`] then returns the stamps, and so does
+/// [`receive_datagrams`](crate::receive_datagrams) for a socket of datagrams.
 ///
 /// The kernel stamps nothing while no socket of the machine asks for it, and begins a little after the first one does.
 ///
@@ -99,7 +100,7 @@ pub fn send_stamped(socket: impl AsFd, pieces: [&[u8]; 2]) -> io::Result<usize> 
 
 /// The software time stamp in control data, since the Unix epoch, if there is one: the first of three times, where zero
 /// stands for none.
-fn software_stamp(control: &[u8]) -> Option<Duration> {
+pub(crate) fn software_stamp(control: &[u8]) -> Option<Duration> {
     let data =
         message_data(control, |level, kind| (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING))?;
     time(data).filter(|time| !time.is_zero())

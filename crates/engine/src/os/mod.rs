@@ -258,7 +258,12 @@ impl Network for OsNetwork {
     }
 
     fn open_datagrams(&mut self, server: &SocketAddr) -> io::Result<OwnedFd> {
-        sockets::open_datagrams(server, &self.options)
+        let socket = sockets::open_datagrams(server, &self.options)?;
+        if self.stamps.is_some() {
+            // A connection also works without stamps.
+            httperf_sys::stamp_received(&socket).ok();
+        }
+        Ok(socket)
     }
 
     fn connect_datagrams(
@@ -299,7 +304,11 @@ impl Network for OsNetwork {
             3 => Some(Ecn::Ce),
             _ => None,
         };
-        Ok(Arrived { segment: arrived.segment, ecn })
+        let stamp = match (&mut self.stamps, arrived.stamp) {
+            (Some(stamps), Some(stamp)) => stamps.instant(stamp),
+            _ => None,
+        };
+        Ok(Arrived { segment: arrived.segment, ecn, stamp })
     }
 
     fn take_error(&mut self, socket: &OwnedFd) -> Option<io::Error> {

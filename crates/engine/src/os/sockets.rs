@@ -65,18 +65,22 @@ pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
         let is_such =
             |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Tcp(address) if ip_version(address));
         let Some(endpoint) = endpoints().find(is_such) else { continue };
-        if let (HttpVersion::Http3, Endpoint::Tcp(server)) = (plan.request.version, endpoint) {
-            if let Ok(socket) = unconnected_datagrams(server) {
-                set_datagram_options(&socket, server, &plan.sockets)
-                    .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
+        let (socket, options_set) = match (plan.request.version, endpoint) {
+            (HttpVersion::Http3, Endpoint::Tcp(server)) => {
+                let Ok(socket) = unconnected_datagrams(server) else { continue };
+                let options_set = set_datagram_options(&socket, server, &plan.sockets);
+                (socket, options_set)
             }
-        } else if let Ok(socket) = unconnected(endpoint) {
-            set_options(&socket, endpoint, &plan.sockets)
-                .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
-            if plan.recording.clock == ReplyClock::Kernel {
-                httperf_sys::stamp_received(&socket)
-                    .map_err(|source| SocketError::Option { option: "--clock=kernel", source })?;
+            _ => {
+                let Ok(socket) = unconnected(endpoint) else { continue };
+                let options_set = set_options(&socket, endpoint, &plan.sockets);
+                (socket, options_set)
             }
+        };
+        options_set.map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
+        if plan.recording.clock == ReplyClock::Kernel {
+            httperf_sys::stamp_received(&socket)
+                .map_err(|source| SocketError::Option { option: "--clock=kernel", source })?;
         }
     }
     try_sources(&plan.sockets.sources)

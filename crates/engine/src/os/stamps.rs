@@ -69,8 +69,13 @@ impl Stamps {
         discards: bool,
     ) -> io::Result<Received> {
         let received = httperf_sys::receive(socket, buffer, discards)?;
-        let stamp = received.stamp.and_then(|stamp| self.clocks.instant(stamp, now));
+        let stamp = received.stamp.and_then(|stamp| self.instant(stamp));
         Ok(Received { count: received.count, stamp })
+    }
+
+    /// Converts a stamp of the kernel, since the Unix epoch, to the run's clock; `None` if that is impossible.
+    pub(super) fn instant(&mut self, stamp: Duration) -> Option<Instant> {
+        self.clocks.instant(stamp, now)
     }
 
     /// Returns the oldest stamp of bytes that a socket has sent.

@@ -147,7 +147,7 @@ impl Network for Memory {
             return Err(io::ErrorKind::WouldBlock.into());
         };
         buffer.extend_from_slice(&datagram);
-        Ok(Arrived { segment: datagram.len(), ecn: None })
+        Ok(Arrived { segment: datagram.len(), ecn: None, stamp: None })
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {

@@ -15,8 +15,8 @@ use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, ReplyClock, Sh
 use httperf_stats::{CallOutcome, Counters, Failure, Instant, Summary, Timing, Transport};
 use httperf_testkit::http2;
 use httperf_testkit::sim::{
-    Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply,
-    run, tls_server,
+    Action, Deed, Edit, Goodbye, Http2Peer, Http3Deed, Http3Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer,
+    connections, reply, run, tls_server,
 };
 use httperf_testkit::tcp::listen;
 use proptest::prelude::*;
@@ -115,6 +115,19 @@ fn over_http2_each_stream_has_its_own() {
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     check_late(&simulated(&plan, late(), peer), 24);
+}
+
+#[test]
+fn over_http3_each_stream_has_its_own() {
+    let peer = || {
+        Http3Peer::new(|_: &StreamSeen| vec![Http3Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))])
+    };
+    let plan = crate::http3::over_http3(connections(4, 6, 3));
+    let summary = simulated(&plan, late(), peer());
+    check_late(&summary, 24);
+    let by_kernel = simulated(&by_kernel(plan), late(), peer());
+    let quickest = |summary: &Summary| summary.calls_with(CallOutcome::Success).service.moments.min();
+    assert!(quickest(&by_kernel) <= quickest(&summary) - LATE.as_secs_f64(), "{}", quickest(&by_kernel));
 }
 
 fn by_kernel(mut plan: Plan) -> Plan {

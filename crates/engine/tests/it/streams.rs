@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use httperf_plan::{Goodput, ModelApi, StreamedReplies, Streams, Timeouts};
 use httperf_stats::{CallOutcome, StreamSummary, Summary};
-use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, connections, reply, run};
+use httperf_testkit::http2;
+use httperf_testkit::sim::{
+    Action, Edit, Http3Deed, Http3Peer, HttpPeer, Link, Peer, Stops, StreamSeen, calls, connections, reply,
+    run,
+};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -61,6 +65,32 @@ fn events_are_timed_from_the_schedule_and_from_sending() {
     assert_eq!((streams.duration.moments.max(), streams.longest_gap.moments.max()), (0.04, 0.01));
     assert_eq!(streams.events_per_stream.median(), Some(5));
     assert!(streams.model.is_none());
+}
+
+#[test]
+fn a_worker_that_stops_makes_no_gaps_of_its_own_where_the_kernel_stamps_what_comes() {
+    let stops = Some(Stops { every: ms(25), length: ms(4) });
+    let link = |stamps| Link { latency: ms(1), stops, stamps, ..Link::default() };
+    let over_http3 = || {
+        let body = "data: x\n\n".repeat(8);
+        let reply = http2::Reply::new(200).field("content-type", "text/event-stream").body(body);
+        Http3Peer::new(move |_: &StreamSeen| vec![Http3Deed::Slowly(ms(20), reply.clone(), 9, ms(10))])
+    };
+    let http1 = |stamps| run(&connections(3, 1, 1), link(stamps), streaming(8, 1)).summary;
+    let http3 = |stamps| {
+        let plan = crate::http3::over_http3(connections(3, 1, 1));
+        run(&plan, link(stamps), over_http3()).summary
+    };
+    for (summary, unstamped) in [(http1(true), http1(false)), (http3(true), http3(false))] {
+        let gaps = |summary: &Summary| {
+            let streams = streams(summary);
+            assert_eq!((streams.completed, streams.events, streams.gap.moments.count()), (3, 24, 21));
+            (streams.gap.moments.min(), streams.gap.moments.max())
+        };
+        let ((shortest, longest), (_, read)) = (gaps(&summary), gaps(&unstamped));
+        assert!((shortest - 0.01).abs() < 1e-9 && (longest - 0.01).abs() < 1e-9, "{shortest} to {longest}");
+        assert!(read > 0.0101, "{read}");
+    }
 }
 
 #[test]

@@ -71,8 +71,8 @@ struct Socket {
     is_blocked: bool,
     /// Arrival times of the last items sent, to the peer and from it: later items arrive later.
     last_arrivals: [Instant; 2],
-    /// Datagrams that can be read.
-    datagrams: VecDeque<Datagram>,
+    /// Datagrams that can be read, with the instants at which they arrived.
+    datagrams: VecDeque<(Datagram, Instant)>,
     is_of_datagrams: bool,
     /// What the peer does with datagrams, once one has arrived.
     reception: Option<Reception>,
@@ -208,14 +208,14 @@ impl World {
         if let Some(errno) = socket.error.take() {
             return Err(errno.into());
         }
-        let Some(Datagram { bytes, ecn }) = socket.datagrams.pop_front() else {
+        let Some((Datagram { bytes, ecn }, at)) = socket.datagrams.pop_front() else {
             return Err(Errno::AGAIN.into());
         };
         let segment = bytes.len();
         let (mut count, mut last, mut joined) = (segment, segment, 1);
         let room = buffer.capacity() - buffer.len();
         buffer.extend_from_slice(&bytes);
-        while let Some(next) = socket.datagrams.front()
+        while let Some((next, _)) = socket.datagrams.front()
             && last == segment
             && next.bytes.len() <= segment
             && next.ecn == ecn
@@ -228,7 +228,7 @@ impl World {
             (count, joined) = (count + last, joined + 1);
             socket.datagrams.pop_front();
         }
-        Ok(Arrived { segment, ecn })
+        Ok(Arrived { segment, ecn, stamp: Some(at).filter(|_| self.link.stamps) })
     }
 
     pub(super) fn close(&mut self, number: usize) {
@@ -498,7 +498,7 @@ impl World {
             }
             _ if state == State::Closed => {}
             Event::DatagramToWorker(datagram) => {
-                self.sockets[number].datagrams.push_back(datagram);
+                self.sockets[number].datagrams.push_back((datagram, self.now));
                 self.change(number);
             }
             // The answer to a datagram, a message of ICMP.

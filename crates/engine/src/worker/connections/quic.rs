@@ -355,7 +355,9 @@ impl<N: Network> Connections<N> {
                 connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
             // The replies that came with them may end the connection.
             let is_settled = self.keep_tickets(key, tickets, now, to);
+            self.stamp = arrived.stamp;
             self.use_datagrams(key, now, to);
+            self.stamp = None;
             if is_settled && self.connections.contains_key(key) {
                 let now = self.network.now();
                 self.tell(key, EventKind::TicketSettled, now, to);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use httperf_plan::{Congestion, MaxDatagram, QuicWindow, ReplyClock};
+use httperf_plan::{Congestion, MaxDatagram, QuicWindow};
 
 use super::{Args, Version};
 use crate::command_line::grammar::ParseStop;
@@ -53,7 +53,6 @@ impl QuicArgs {
                 ("--close-with-reset", args.close_with_reset),
                 ("--hog", args.hog),
                 ("--tcp-nodelay", !args.sources.no_delay),
-                ("--clock", args.results.clock == ReplyClock::Kernel),
                 ("--kernel-sends", args.results.kernel_sends.is_some()),
             ];
             let first = over_tcp.into_iter().find(|&(_, is_given)| is_given);
