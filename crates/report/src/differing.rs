@@ -7,6 +7,8 @@ pub(crate) struct Field<'a> {
     /// Path of the field, with dots between the names.
     pub(crate) path: String,
     pub(crate) values: [&'a Value; 2],
+    /// Both plans call methods of gRPC.
+    is_of_rpc: bool,
 }
 
 /// Options that set fields of a plan, by prefix of the path. The first match counts.
@@ -76,10 +78,14 @@ pub const PLAN_OPTIONS: [(&str, &str); 63] = [
     ("spin", "--spin"),
 ];
 
+/// Options that set such fields of plans that call methods of gRPC.
+const RPC_OPTIONS: [(&str, &str); 2] = [("uris", "--grpc"), ("request.body", "--grpc-data")];
+
 impl Field<'_> {
     /// Name for people: the option that sets the field, or its path if there is none.
     pub(crate) fn name(&self) -> &str {
-        let option = PLAN_OPTIONS.iter().find(|(path, _)| self.is_in(path));
+        let of_rpc = if self.is_of_rpc { &RPC_OPTIONS[..] } else { &[] };
+        let option = of_rpc.iter().chain(&PLAN_OPTIONS).find(|(path, _)| self.is_in(path));
         option.map_or(&self.path, |(_, option)| option)
     }
 
@@ -91,12 +97,13 @@ impl Field<'_> {
 
 /// Lists the innermost fields that differ.
 pub(crate) fn differing<'a>(one: &'a Value, other: &'a Value) -> Vec<Field<'a>> {
+    let is_of_rpc = [one, other].iter().all(|plan| plan["replies"]["streams"]["grpc"].is_object());
     let mut found = Vec::new();
-    collect(String::new(), [one, other], &mut found);
+    collect(String::new(), [one, other], is_of_rpc, &mut found);
     found
 }
 
-fn collect<'a>(path: String, values: [&'a Value; 2], found: &mut Vec<Field<'a>>) {
+fn collect<'a>(path: String, values: [&'a Value; 2], is_of_rpc: bool, found: &mut Vec<Field<'a>>) {
     let [one, other] = values;
     if one == other {
         return;
@@ -106,11 +113,11 @@ fn collect<'a>(path: String, values: [&'a Value; 2], found: &mut Vec<Field<'a>>)
     {
         for (key, value) in own {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            collect(inner, [value, &their[key]], found);
+            collect(inner, [value, &their[key]], is_of_rpc, found);
         }
         return;
     }
-    found.push(Field { path, values });
+    found.push(Field { path, values, is_of_rpc });
 }
 
 /// Truncates long values: it only matters that they differ.
@@ -119,5 +126,26 @@ pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_has_the_name_of_the_option_that_sets_it() {
+        let plan = |body: &str, rpc: bool| {
+            let streams =
+                if rpc { json!({ "grpc": { "server_streams": false } }) } else { json!({ "grpc": null }) };
+            json!({ "request": { "body": body }, "replies": { "streams": streams } })
+        };
+        let names = |rpc| {
+            let plans = [plan("a", rpc), plan("b", rpc)];
+            differing(&plans[0], &plans[1]).iter().map(|field| field.name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!((names(false), names(true)), (vec!["--body".to_owned()], vec!["--grpc-data".to_owned()]));
     }
 }
