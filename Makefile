@@ -125,7 +125,9 @@ $(release_binary):
 
 install: $(release_binary) ## copy binary, man page and completions below PREFIX (/usr/local); honours DESTDIR
 	install -D -m 755 $(release_binary) $(bindir)/httperf
+	ln -sf httperf $(bindir)/idleconn
 	install -D -m 644 docs/man/httperf.1 $(man1dir)/httperf.1
+	ln -sf httperf.1 $(man1dir)/idleconn.1
 	mkdir -p $(bashcompdir) $(zshcompdir) $(fishcompdir)
 	$(release_binary) completions bash >$(bashcompdir)/httperf
 	$(release_binary) completions zsh >$(zshcompdir)/_httperf
@@ -133,7 +135,7 @@ install: $(release_binary) ## copy binary, man page and completions below PREFIX
 	chmod 644 $(bashcompdir)/httperf $(zshcompdir)/_httperf $(fishcompdir)/httperf.fish
 
 uninstall: ## remove what install copied
-	rm -f $(bindir)/httperf $(man1dir)/httperf.1 $(bashcompdir)/httperf \
+	rm -f $(bindir)/httperf $(bindir)/idleconn $(man1dir)/httperf.1 $(man1dir)/idleconn.1 $(bashcompdir)/httperf \
 	      $(zshcompdir)/_httperf $(fishcompdir)/httperf.fish
 
 clean: ## remove what was built

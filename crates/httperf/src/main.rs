@@ -11,7 +11,7 @@ use httperf::command_line::grammar::help::HelpForm;
 use httperf::command_line::hints;
 use httperf::command_line::planning;
 use httperf::command_line::workload_file;
-use httperf::commands::{self, SUBCOMMANDS};
+use httperf::commands::{self, SUBCOMMANDS, idleconn};
 use httperf::runner;
 use httperf::terminal::messages::Program;
 
@@ -21,6 +21,9 @@ fn main() -> ExitCode {
         Some((typed, words)) => (Program::started_as(typed), words),
         None => (Program::started_as(&"httperf".into()), &[][..]),
     };
+    if program.name() == idleconn::COMMAND.name.as_bytes() {
+        return idleconn::main(&program, words);
+    }
     let named = words.split_first().and_then(|(word, rest)| {
         let subcommand = SUBCOMMANDS.iter().find(|subcommand| *word == subcommand.name)?;
         Some((subcommand, rest))

@@ -106,6 +106,13 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "idleconn",
+        [
+            example("A thousand idle connections beside a test", "httperf idleconn 127.0.0.1 8080 1000"),
+            example("The same for ten seconds", "httperf idleconn 127.0.0.1 8080 1000 --duration 10"),
+        ],
+    ),
+    (
         "doctor",
         [
             example("A look at this machine before a test", "httperf doctor"),

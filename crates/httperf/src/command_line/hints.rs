@@ -13,7 +13,7 @@ use super::grammar::Command;
 
 /// Names of all commands, as `commands::SUBCOMMANDS` has them: what is typed is understood without knowing what a command
 /// does.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "run",
     "new",
     "sweep",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 21] = [
     "ab",
     "serve",
     "tls-lab",
+    "idleconn",
     "doctor",
     "self-check",
     "like",

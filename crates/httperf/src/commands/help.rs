@@ -127,6 +127,7 @@ const TASKS: &[Task] = &[
     ),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
+    task("Hold idle connections to a server, as the classic idleconn does", "idleconn"),
     task("Check that this machine is fit for a test", "doctor"),
     task("Measure how exact this machine's figures are", "self-check"),
     task("Show a saved result in another form", "report"),

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod doctor;
 pub mod fleet;
 pub mod help;
+pub mod idleconn;
 pub mod import;
 pub mod like;
 pub mod new;
@@ -55,6 +56,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: ab::COMMAND.name, describe: || ab::COMMAND.describe(), main: ab::main },
     Subcommand { name: serve::COMMAND.name, describe: || serve::COMMAND.describe(), main: serve::main },
     Subcommand { name: tls_lab::COMMAND.name, describe: || tls_lab::COMMAND.describe(), main: tls_lab::main },
+    Subcommand {
+        name: idleconn::COMMAND.name,
+        describe: || idleconn::COMMAND.describe(),
+        main: idleconn::main,
+    },
     Subcommand { name: doctor::COMMAND.name, describe: || doctor::COMMAND.describe(), main: doctor::main },
     Subcommand {
         name: self_check::COMMAND.name,

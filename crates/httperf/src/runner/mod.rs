@@ -33,7 +33,7 @@ use crate::recording::Playback;
 use crate::terminal::messages::Program;
 
 use self::results::Provenance;
-use self::signals::EndSignals;
+pub(crate) use self::signals::EndSignals;
 
 pub use self::fleet::prints_report;
 pub use self::run::run;

@@ -21,6 +21,7 @@ mod http2_options;
 mod http2_servers;
 mod http3;
 mod http3_links;
+mod idleconn;
 mod import;
 mod launching;
 mod like;
