@@ -1,7 +1,5 @@
 //! Conversations with a language model: visits whose later questions repeat what was answered before.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

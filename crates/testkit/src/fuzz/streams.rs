@@ -1,10 +1,10 @@
 //! Event streams: the same items wherever they are cut, in bounded memory.
 
-use httperf_proto::content::openai::Piece;
+use httperf_proto::content::openai::{Piece, whole_answer};
 use httperf_proto::content::sse::{Event, Item, Parser};
 
 /// Checks that a stream has the same items however it is cut, and that nothing of it is larger than its first byte allows. The
-/// data of each event is read as a model's, which must not panic.
+/// data of each event is read as a model's, and all of them are put together to an answer, which must be an object of JSON.
 ///
 /// # Panics
 /// If this is not so.
@@ -15,6 +15,9 @@ pub fn check_event_stream(input: &[u8]) {
     let cut = stream.len() / 2;
     assert_eq!(whole, items(size_max, [&stream[..cut], &stream[cut..]]), "cut at {cut}");
     assert_eq!(whole, items(size_max, stream.chunks(1)), "byte by byte");
+    if let Some(answer) = whole_answer(stream) {
+        assert!(matches!(serde_json::from_slice(&answer), Ok(serde_json::Value::Object(_))), "{answer:?}");
+    }
 }
 
 /// An item, with its bytes.

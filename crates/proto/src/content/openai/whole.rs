@@ -7,9 +7,12 @@ use crate::content::sse::{Item, Parser};
 /// Members whose text arrives in parts: of a message, of its reasoning, of a call of a tool, and of a completion.
 const TEXTS: [&str; 6] = ["content", "reasoning_content", "reasoning", "refusal", "arguments", "text"];
 
+/// Items of a list that are told apart by their index. A server that sends more of them would have each compared with all.
+const ITEMS_MAX: usize = 128;
+
 /// Puts the events of a streamed answer together to the JSON of a whole one. `stream`: the body of the reply, an event stream.
 /// Each `delta` becomes a `message`; text is joined; choices and calls of tools are told apart by their `index`; of all else,
-/// the last value that is not null counts.
+/// the last value that is not null counts. Of a list, the first 128 items are told apart.
 ///
 /// `None` if no event has a JSON object.
 #[must_use]
@@ -74,7 +77,8 @@ fn taken(list: &mut Value) -> Vec<Value> {
 fn merged(mut list: Vec<Value>, items: Vec<Value>) -> Value {
     for item in items {
         let index = item.get("index");
-        let known = index.and_then(|index| list.iter_mut().find(|known| known.get("index") == Some(index)));
+        let mut told_apart = list.iter_mut().take(ITEMS_MAX);
+        let known = index.and_then(|index| told_apart.find(|known| known.get("index") == Some(index)));
         match (known, item) {
             (Some(Value::Object(known)), Value::Object(part)) => merge(known, part),
             (_, item) => list.push(item),
@@ -144,6 +148,14 @@ mod tests {
                                                         call(1, json!({"name": "g"}))]}},
             ]}),
         );
+    }
+
+    #[test]
+    fn a_server_that_sends_ever_more_choices_takes_no_time() {
+        let events: String =
+            (0..200_000).map(|index| format!("data: {{\"choices\":[{{\"index\":{index}}}]}}\n\n")).collect();
+        let whole: Value = serde_json::from_slice(&whole_answer(events.as_bytes()).unwrap()).unwrap();
+        assert_eq!(whole["choices"].as_array().unwrap().len(), 200_000);
     }
 
     #[test]
