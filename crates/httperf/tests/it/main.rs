@@ -25,6 +25,7 @@ mod launching;
 mod like;
 mod material;
 mod metrics;
+mod model_servers;
 mod monitor;
 mod objectives;
 mod old_scripts;
