@@ -3,6 +3,7 @@
 mod ab;
 mod abbreviations;
 mod alt_svc;
+mod autobahn;
 mod bad_input;
 mod books;
 mod command_line;
