@@ -11,7 +11,7 @@ use crate::diagnosis::only_failure;
 use crate::figures::{Confidence, RunFigures};
 use crate::number::{fixed, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
-use crate::table::{NAME_WIDTH, write_times, write_times_head};
+use crate::table::{NAME_WIDTH, escaped, write_times, write_times_head};
 
 /// The sections, each starting with an empty line. Sections without content are left out.
 pub(crate) fn details(document: &Document) -> impl Display + '_ {
@@ -258,20 +258,11 @@ fn in_ms(duration: Duration) -> String {
 /// Maximum number of characters shown of a text from the server.
 const TEXT_LENGTH: usize = 120;
 
-/// Makes text from the server safe for a terminal: escapes control characters and truncates long text.
+/// Makes text from the server safe for a terminal, and cuts long text.
 fn printable(text: &str) -> String {
-    let mut shown = String::new();
-    for (count, letter) in text.chars().enumerate() {
-        if count == TEXT_LENGTH {
-            shown.push('…');
-            break;
-        }
-        match letter.is_control() {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
-        }
-    }
-    shown
+    let beginning: String = text.chars().take(TEXT_LENGTH).collect();
+    let is_cut = beginning.len() < text.len();
+    escaped(&beginning) + if is_cut { "…" } else { "" }
 }
 
 #[cfg(test)]

@@ -45,14 +45,19 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     }
     let only = Failure::ALL.into_iter().find(|&failure| summary.errors.count(failure) == failed)?;
     let was_connected = !summary.connect.is_empty();
+    let has_begun = !summary.response.is_empty();
     let is_plain = plan.tls.is_none();
     let what = match only {
         Failure::Refused => format!("connection refused by {server}"),
+        Failure::ClientTimeout if has_begun => {
+            format!("{server} begins replies but does not end them within {}", limit(plan))
+        }
         Failure::ClientTimeout if was_connected => {
             format!("{server} takes connections but sends nothing within {}", limit(plan))
         }
         Failure::ClientTimeout => format!("{server} did not take a connection within {}", limit(plan)),
         Failure::SocketTimeout => format!("the kernel gave up connecting to {server}"),
+        Failure::Reset if has_begun => format!("{server} broke off every reply"),
         Failure::Reset => format!("{server} closed every connection without a reply"),
         Failure::FdUnavailable => "this program has no file descriptor left".to_owned(),
         Failure::AddressUnavailable => "this machine has no local port left".to_owned(),
@@ -62,6 +67,7 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     };
     let remedy = match only {
         Failure::Refused => ". Is the server up?",
+        Failure::Reset if has_begun => "",
         Failure::ClientTimeout if was_connected => ". Is the server stuck, or is --timeout too short?",
         Failure::ClientTimeout | Failure::SocketTimeout => {
             ". Is the address right, and no firewall in between?"
@@ -100,8 +106,11 @@ pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     if codes.next().is_some() || summary.calls_with(CallOutcome::Failure).latency.moments.count() > 0 {
         return None;
     }
+    // A model that tells what it lacks was understood.
+    let model = summary.streams.as_deref().and_then(|streams| streams.model.as_deref());
+    let tells_why = model.is_some_and(|model| model.errors.total() > 0);
     let remedy = match code {
-        400 if plan.tls.is_none() => ". Does the port speak TLS? Try https://",
+        400 if plan.tls.is_none() && !tells_why => ". Does the port speak TLS? Try https://",
         401 | 407 => ". --basic-auth USER:PASSWORD or --bearer TOKEN sends credentials",
         403 => ". The server denies access",
         404 => ". Is the path right?",
@@ -180,6 +189,21 @@ mod tests {
             Some(
                 "no reply: this program has no file descriptor left (3 of 3). `httperf doctor` says what to do",
             ),
+        );
+    }
+
+    #[test]
+    fn replies_that_have_begun_are_no_sign_of_tls() {
+        let begun = |failure| {
+            let mut response = Timing::default();
+            response.add(Duration::from_millis(1));
+            Summary { response, ..connected(failure) }
+        };
+        check(&begun(Failure::Reset), Some("no reply: 127.0.0.1:80 broke off every reply (1,000 of 1,000)"));
+        let timeout = no_reply(&plan(), &begun(Failure::ClientTimeout)).unwrap();
+        assert!(
+            timeout.starts_with("no reply: 127.0.0.1:80 begins replies but does not end them"),
+            "{timeout}"
         );
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn line(f: &mut fmt::Formatter<'_>, name: &str, what: impl Display) -
 /// Writes one line per reason, since reasons are long.
 pub(crate) fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons: &Tally) -> fmt::Result {
     for (reason, count) in reasons.by_frequency() {
-        line(f, name, format_args!("{reason} {count}"))?;
+        line(f, name, format_args!("{} {count}", escaped(reason)))?;
         name = "";
     }
     Ok(())
@@ -27,8 +27,20 @@ pub(crate) fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons:
 /// Writes all counts in one line, most frequent first.
 pub(crate) fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Result {
     let counts: Vec<String> =
-        tally.by_frequency().into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+        tally.by_frequency().into_iter().map(|(name, count)| format!("{} {count}", escaped(name))).collect();
     if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
+}
+
+/// Makes text from a peer safe for a terminal: escapes control characters.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// Percentiles shown.
@@ -62,4 +74,26 @@ pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timin
         write!(f, "{:>TIME_WIDTH$}", shown(timing.supported_quantile(share)))?;
     }
     writeln!(f, "{:>TIME_WIDTH$}", timing.moments.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Told(Tally);
+
+    impl Display for Told {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_tally(f, "counts", &self.0)?;
+            write_reasons(f, "reasons", &self.0)
+        }
+    }
+
+    #[test]
+    fn what_a_peer_says_stays_in_its_line() {
+        let mut tally = Tally::default();
+        tally.add("no\n\u{1b}[2J");
+        let expected = "counts          no\\n\\u{1b}[2J 1\nreasons         no\\n\\u{1b}[2J 1\n";
+        assert_eq!(Told(tally).to_string(), expected);
+    }
 }

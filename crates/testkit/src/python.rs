@@ -15,11 +15,22 @@ pub fn with_package(folder: &Path, package: &str) -> Option<PathBuf> {
 /// The Python of an environment that has a module of this name, which packages of other names bring.
 #[must_use]
 pub fn with_module(folder: &Path, module: &str, packages: &[&str]) -> Option<PathBuf> {
+    with_installs(folder, module, &[packages])
+}
+
+/// The same, of a package that is installed without those it asks for, but beside these others.
+#[must_use]
+pub fn with_bare_package(folder: &Path, module: &str, bare: &str, packages: &[&str]) -> Option<PathBuf> {
+    with_installs(folder, module, &[packages, &["--no-deps", bare]])
+}
+
+/// `installs`: the arguments of each installation.
+fn with_installs(folder: &Path, module: &str, installs: &[&[&str]]) -> Option<PathBuf> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let environment = folder.join(module);
     let python = environment.join("bin/python3");
-    let has_it = has(&python, module) || install(&environment, module, packages) && has(&python, module);
+    let has_it = has(&python, module) || install(&environment, module, installs) && has(&python, module);
     has_it.then_some(python)
 }
 
@@ -29,11 +40,13 @@ fn has(python: &Path, module: &str) -> bool {
 
 /// Other test programs may install it at the same time: each makes an environment of its own, and the first that is done
 /// gives it the name by which all find it. Python finds an environment by the place of its program.
-fn install(environment: &Path, module: &str, packages: &[&str]) -> bool {
+fn install(environment: &Path, module: &str, installs: &[&[&str]]) -> bool {
     let own = environment.with_extension(process::id().to_string());
-    let installs = ["-m", "pip", "install", "--quiet", "--retries=0", "--timeout=10"];
+    let pip = ["-m", "pip", "install", "--quiet", "--retries=0", "--timeout=10"];
     let is_made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&own))
-        && succeeds(Command::new(own.join("bin/python3")).args(installs).args(packages));
+        && installs
+            .iter()
+            .all(|install| succeeds(Command::new(own.join("bin/python3")).args(pip).args(*install)));
     // What cannot do is in the way. Another program's that can do is found by the caller.
     if is_made && !has(&environment.join("bin/python3"), module) {
         let _ = fs::remove_dir_all(environment);

@@ -3,6 +3,7 @@
 mod ab;
 mod abbreviations;
 mod alt_svc;
+mod autobahn;
 mod bad_input;
 mod books;
 mod command_line;
@@ -27,6 +28,7 @@ mod launching;
 mod like;
 mod material;
 mod metrics;
+mod model_servers;
 mod monitor;
 mod objectives;
 mod old_scripts;

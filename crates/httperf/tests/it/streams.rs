@@ -8,6 +8,7 @@ use std::process::Command;
 
 use httperf_origin::{Config, Credentials, Http3, KeyType, Streams, Tls};
 use httperf_stats::{CallOutcome, StreamSummary, Summary};
+use httperf_testkit::{python, skip};
 use serde_json::Value;
 
 use crate::support;
@@ -286,5 +287,96 @@ fn streams_of_other_servers_are_read_directly_and_through_a_proxy() {
         assert_eq!((streams.completed, streams.events, streams.comments), (5, 50, 50), "{ran}");
         let first = &streams.first_event.service.moments;
         assert!(first.min() >= 0.01 && first.max() + streams.duration.moments.min() >= 0.09, "{ran}");
+    }
+}
+
+/// A server of starlette on uvicorn: events that it writes as bytes, and those of sse-starlette, which has lines of its own
+/// for each field. A line of a file tells of each stream: its path, how many events the server was asked for, and the time
+/// from the request to the last of them.
+const STARLETTE: &str = r#"
+import asyncio, sys, time
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+streams = open(sys.argv[2], "a", buffering=1)
+
+async def paced(name, make):
+    began = last = time.monotonic()
+    sent = 0
+    try:
+        for number in range(12):
+            await asyncio.sleep(0.04 if number == 0 else 0.01)
+            if name == "broken" and number == 5:
+                raise RuntimeError("it breaks off")
+            sent, last = sent + 1, time.monotonic()
+            yield make(number)
+    finally:
+        streams.write(f"{name} {sent} {last - began}\n")
+
+async def plain(request):
+    name = request.path_params["name"]
+    events = paced(name, lambda number: f"id: {number}\nevent: tick\ndata: one\ndata: {number}\n\n".encode())
+    return StreamingResponse(events, media_type="text/event-stream")
+
+async def made(request):
+    def make(number):
+        return ServerSentEvent(data="ä" * 3000, event="tick", id=str(number), retry=500, comment="a comment")
+    return EventSourceResponse(paced("made", make))
+
+app = Starlette(routes=[Route("/made", made), Route("/{name}", plain)])
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]))
+"#;
+
+#[test]
+fn a_server_of_uvicorn_has_sent_what_was_counted() {
+    let packages = ["uvicorn", "starlette", "sse-starlette"];
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let Some(python) = python::with_module(folder, "sse_starlette", &packages) else {
+        return skip::lacking("uvicorn with sse-starlette from PyPI");
+    };
+    let furnish = |root: &Path| {
+        fs::write(root.join("server.py"), STARLETTE)?;
+        fs::write(root.join("streams"), "")
+    };
+    let server = Running::start("127.0.0.1", 1, furnish, |root, ports| {
+        let mut command = Command::new(&python);
+        command.arg(root.join("server.py")).arg(ports[0].to_string()).arg(root.join("streams"));
+        command
+    });
+    let mut count = 0;
+    for (name, is_whole, comments) in [("plain", true, 0), ("made", true, 12), ("broken", false, 0)] {
+        let arguments = format!("--uri /{name} --num-conns 6 --num-calls 2 --rate 50");
+        let ran = support::ran::run(server.port(0), &arguments, &[]);
+        let streams = ran.summary.streams.as_ref().unwrap();
+        // A connection on which a stream was cut has no second call.
+        let expected = if is_whole { (12, 12, 0) } else { (6, 0, 6) };
+        assert_eq!((streams.started, streams.completed, streams.cut), expected, "{ran}");
+        count += usize::try_from(streams.started).unwrap();
+        let lines = server.lines("streams", count);
+        let told: Vec<(u64, f64)> = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix(name)?.trim().split_once(' '))
+            .map(|(events, seconds)| (events.parse().unwrap(), seconds.parse().unwrap()))
+            .collect();
+        assert_eq!(told.len() as u64, streams.started, "{lines:?}");
+        assert_eq!(streams.events, told.iter().map(|(events, _)| events).sum::<u64>(), "{ran}");
+        assert_eq!(streams.comments, comments * streams.started, "{ran}");
+        // Each event is the first of its stream, ends a gap, or came together with the one before.
+        let first = &streams.first_event;
+        assert_eq!(first.latency.moments.count(), streams.started, "{ran}");
+        assert_eq!(
+            first.latency.moments.count() + streams.gap.moments.count() + streams.coalesced,
+            streams.events,
+            "{ran}"
+        );
+        assert!(first.service.moments.min() >= 0.04, "{ran}");
+        // The server's time begins later than ours and ends sooner.
+        let longest = told.iter().map(|&(_, seconds)| seconds).fold(0.0, f64::max);
+        let duration = streams.duration.moments.max();
+        assert!(!is_whole || first.service.moments.max() + duration >= longest, "{longest} {ran}");
+        assert_eq!(ran.finished.stdout.contains("broke off every reply (6 of 6)"), !is_whole, "{ran}");
     }
 }

@@ -44,18 +44,19 @@ impl Codec {
         let compress =
             self.compress.get_or_insert_with(|| Box::new(Compress::new(Compression::fast(), false)));
         let start = compress.total_in();
+        // Bytes that do not shrink take 9 bits at most. Were there no room for all, the compressor would keep some back, and
+        // return from the call that hands out the last of them before it has flushed.
         loop {
-            out.reserve(GROWTH);
-            let taken = (compress.total_in() - start) as usize;
+            let rest = &message[(compress.total_in() - start) as usize..];
+            out.reserve(rest.len() + rest.len() / 8 + GROWTH);
             compress
-                .compress_vec(&message[taken..], out, FlushCompress::Sync)
+                .compress_vec(rest, out, FlushCompress::Sync)
                 .expect("what is in memory can be compressed");
-            // A flush that has room left over is complete.
-            if (compress.total_in() - start) as usize == message.len() && out.len() < out.capacity() {
+            let is_taken = (compress.total_in() - start) as usize == message.len();
+            if is_taken && out.ends_with(&TAIL) && out.len() < out.capacity() {
                 break;
             }
         }
-        debug_assert!(out.ends_with(&TAIL), "a flushed block ends so");
         out.truncate(out.len() - TAIL.len());
         if self.agreed.resets_own {
             compress.reset();
@@ -157,6 +158,24 @@ mod tests {
         let refused = Codec::new(Deflate::default()).decompress(&bomb, true, &mut message, 1000);
         assert_eq!(refused, Err(Violation::LongMessage { limit: 1000 }));
         assert!(message.capacity() < 64 << 10, "{}", message.capacity());
+    }
+
+    /// A message that fills a buffer of the compressor, which then keeps back what finds no room.
+    #[test]
+    fn large_messages_that_do_not_shrink_survive() {
+        let mut random = 1_u32;
+        let message: Vec<u8> = std::iter::repeat_with(|| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 24) as u8
+        })
+        .take(130_000)
+        .collect();
+        for size in (0..message.len()).step_by(997) {
+            let mut bytes = Vec::new();
+            Codec::new(Deflate::default()).compress(&message[..size], &mut bytes);
+            let read = decompressed(&mut Codec::new(Deflate::default()), &bytes);
+            assert!(read.as_deref() == Ok(&message[..size]), "{size} bytes");
+        }
     }
 
     proptest! {
