@@ -45,7 +45,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
-	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test it -- grpc model_servers autobahn
+	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test it -- grpc model_servers autobahn thousands_of_handshakes
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test http3_servers
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
