@@ -1,8 +1,6 @@
 //! Conversations with a language model: visits whose later questions repeat what was answered before.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use httperf_origin::{Config, Streams};
 use serde_json::Value;
@@ -119,13 +117,7 @@ steps = [{ run = "talk.hurl" }]
 "#;
 
 fn model() -> Option<Running> {
-    let python = find("python3")?;
-    let furnish = |root: &Path| fs::write(root.join("model.py"), MODEL);
-    Some(Running::start("127.0.0.1", 1, furnish, |root, ports| {
-        let mut command = Command::new(&python);
-        command.arg(root.join("model.py")).arg(ports[0].to_string());
-        command
-    }))
+    Some(Running::python(&find("python3")?, MODEL))
 }
 
 #[test]

@@ -54,12 +54,7 @@ fn the_mock_server_of_guidellm_agrees() {
     else {
         return skip::without("guidellm from PyPI");
     };
-    let furnish = |root: &Path| fs::write(root.join("server.py"), GUIDELLM);
-    let server = Running::start("127.0.0.1", 1, furnish, |root, ports| {
-        let mut command = Command::new(&python);
-        command.arg(root.join("server.py")).arg(ports[0].to_string());
-        command
-    });
+    let server = Running::python(&python, GUIDELLM);
     let prompts = "{\"prompt\":\"one\",\"max_tokens\":8}\n{\"prompt\":\"two three\",\"max_tokens\":12}\n{\"prompt\":\"four\",\"max_tokens\":40}\n";
     for path in PATHS {
         let arguments = "--model mock --request-rate 30 --num-calls 30 --concurrency 20";

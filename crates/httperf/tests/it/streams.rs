@@ -256,12 +256,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 /// A server of the standard library of Python, and nginx in front of it, which passes on what comes at once.
 fn python_behind_nginx() -> Option<[Running; 2]> {
     let (python, nginx) = (find("python3")?, find("nginx")?);
-    let furnish = |root: &Path| fs::write(root.join("server.py"), PYTHON);
-    let python = Running::start("127.0.0.1", 1, furnish, |root, ports| {
-        let mut command = Command::new(&python);
-        command.arg(root.join("server.py")).arg(ports[0].to_string());
-        command
-    });
+    let python = Running::python(&python, PYTHON);
     let origin = python.port(0);
     let proxy = format!(
         "location / {{ proxy_pass http://127.0.0.1:{origin}; proxy_http_version 1.1; proxy_buffering off; }}"

@@ -250,17 +250,12 @@ asyncio.run(serve(app, config))
 "#;
 
 /// Starts a server in Python that needs a package.
-fn python_server(package: &str, source: &'static str) -> Option<Running> {
+fn python_server(package: &str, source: &str) -> Option<Running> {
     let Some(python) = python::with_package(Path::new(env!("CARGO_TARGET_TMPDIR")), package) else {
         skip::lacking(&format!("{package} from PyPI"));
         return None;
     };
-    let furnish = move |root: &Path| fs::write(root.join("server.py"), source);
-    Some(Running::start("127.0.0.1", 1, furnish, |root, ports| {
-        let mut command = Command::new(&python);
-        command.arg(root.join("server.py")).arg(ports[0].to_string());
-        command
-    }))
+    Some(Running::python(&python, source))
 }
 
 #[test]

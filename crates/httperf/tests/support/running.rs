@@ -57,6 +57,16 @@ impl Running {
         panic!("the server does not start: {failures:?}");
     }
 
+    /// Starts a server in Python, a script that is told its port, by this interpreter.
+    pub(crate) fn python(interpreter: &Path, script: &str) -> Self {
+        let furnish = |root: &Path| fs::write(root.join("server.py"), script);
+        Self::start("127.0.0.1", 1, furnish, |root, ports| {
+            let mut command = Command::new(interpreter);
+            command.arg(root.join("server.py")).arg(ports[0].to_string());
+            command
+        })
+    }
+
     fn try_start(
         address: IpAddr,
         port_count: usize,

@@ -113,10 +113,11 @@ impl Part {
     fn firsts(&self, of: fn(&StepStreams) -> &Firsts, overdue: u64) -> Option<Times<'_>> {
         let streams = self.calls.streams.as_deref()?;
         let Firsts { times, unfinished } = of(streams);
-        let in_vain = streams.ended.saturating_sub(times.moments.count() - unfinished);
+        let in_vain = streams.ended.saturating_sub(times.moments.count().saturating_sub(*unfinished));
         let failed = self.outcome(CallOutcome::Failure).saturating_sub(streams.cut);
-        let pending = self.calls.unfinished.as_deref().map_or(0, |calls| calls.moments.count()) - unfinished;
-        Some(Times { taken: Cow::Borrowed(times), endless: in_vain + failed + overdue.min(pending) })
+        let open = self.calls.unfinished.as_deref().map_or(0, |calls| calls.moments.count());
+        let endless = in_vain + failed + overdue.min(open.saturating_sub(*unfinished));
+        Some(Times { taken: Cow::Borrowed(times), endless })
     }
 
     /// A share, and its denominator.
