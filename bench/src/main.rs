@@ -26,6 +26,7 @@ mod scenarios;
 mod server;
 mod smoke;
 mod speed;
+mod stamped;
 mod tcpdump;
 mod tls;
 mod tools;
