@@ -1,4 +1,4 @@
-//! The stream server answers each request with tokens at fixed instants, as OpenAI's API streams them, and records when
+//! The stream server answers each request with tokens at fixed intervals, as OpenAI's API streams them, and records when
 //! each request came and each token left. It has one thread, one poller, and a heap of pending tokens.
 //!
 //! A request comes when the kernel receives its last segment. A token leaves when the server starts writing it, however
@@ -230,7 +230,9 @@ impl Server {
             if next == self.tokens.len() {
                 is_sent = is_sent && sends_all(connection, &self.closing);
             } else if is_sent {
-                self.due.push(Reverse(Due { at: due.at + self.gap, token: next, ..due }));
+                // From now: a server that was late does not catch up, as a model does not. Tokens that are written
+                // together would come together at any client.
+                self.due.push(Reverse(Due { at: Instant::now() + self.gap, token: next, ..due }));
             }
             if !is_sent {
                 self.connections.remove(&due.connection);
