@@ -26,6 +26,8 @@ mod scenarios;
 mod server;
 mod smoke;
 mod speed;
+mod stamped;
+mod streams;
 mod tcpdump;
 mod tls;
 mod tools;
@@ -67,6 +69,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--scenario-rounds N] [--scenario-steps N] [--scenario-visits N]
   fleet    tables 11: CPU of a rank with and without reports each second, how far apart ranks start, merging
                     [--fleet-pairs N] [--fleet-seconds S] [--fleet-sizes N,N,...]
+  streams  tables 13: times of streamed answers as httperf and aiperf report them, beside what happened
+                    [--streams N,N,...] [--streams-seconds S] [--streams-rounds N]
   instructions  table 7: instructions per call in user space, counted by callgrind
                     [--dev counts those of the dev build next to this program]
                     [--save records them] [--check fails if they have risen by more than 3 %, or 15 % with --dev]
@@ -80,6 +84,7 @@ Usage: httperf-bench COMMAND [OPTION]...
   server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--page] [--stall] [--close]
   accuracy-server  the reference server of tables 9    --delays NAME --record FILE
                     [--stall-after-ms MS --stall-ms MS]
+  stream-server  the stream server of tables 13    --first-ms MS --gap-ms MS --tokens N --record FILE
 
 Tables take --save to keep what they print in bench/results/.
 HTTPERF_BIN names the program under test; by default it is the workspace's own, built first.
@@ -103,6 +108,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
         Some("accuracy-server") => accuracy::server::run(&accuracy::server::Options::parse(words)?),
+        Some("stream-server") => streams::server::run(&streams::server::Options::parse(words)?),
         Some("instructions") => instructions::run(&instructions::Options::parse(words)?),
         Some("smoke") => {
             words.finish()?;
@@ -110,7 +116,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
         }
         Some(
             table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "http3" | "accuracy"
-            | "scenarios" | "fleet" | "all"),
+            | "scenarios" | "fleet" | "streams" | "all"),
         ) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
@@ -136,6 +142,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let accuracy = accuracy::Options::parse(&mut words)?;
     let scenarios = scenarios::Options::parse(&mut words)?;
     let fleet = fleet::Options::parse(&mut words)?;
+    let streams = streams::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -190,6 +197,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     if wanted("fleet") {
         for table in fleet::measure(&bench, &fleet)? {
             output.block(&table.to_string());
+        }
+    }
+    if wanted("streams") {
+        for table in streams::measure(&bench, &streams)? {
+            output.block(&table);
         }
     }
     if wanted("instructions") {

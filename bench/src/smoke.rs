@@ -4,7 +4,9 @@ use anyhow::ensure;
 
 use crate::speed::multiplexed;
 use crate::tools::Bench;
-use crate::{accuracy, fleet, http3, instructions, lag, memory, ports, rates, record, scenarios, speed, tls};
+use crate::{
+    accuracy, fleet, http3, instructions, lag, memory, ports, rates, record, scenarios, speed, streams, tls,
+};
 
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
@@ -88,6 +90,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let fleet = fleet::Options { pairs: 1, seconds: 1, rate: 200, sizes: vec![2], documents: 2 };
     for table in fleet::measure(&bench, &fleet)? {
+        println!("{table}");
+    }
+    for table in streams::measure(&bench, &streams::Options::smoke())? {
         println!("{table}");
     }
     match instructions::smoke(&bench)? {

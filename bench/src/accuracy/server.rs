@@ -8,30 +8,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::net::SocketAddrV4;
-use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use httperf_sys::{receive, stamp_received};
-use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SendFlags, SocketAddrAny, SocketFlags, SocketType, accept_with, bind, getsockname, listen,
-    send, socket_with,
-};
-use rustix::thread::set_current_timer_slack;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use anyhow::Context;
+use httperf_sys::receive;
+use rustix::net::{SendFlags, send};
 
 use super::delays::{Delays, Sequence};
 use crate::exchanges::Exchange;
 use crate::open_files;
+use crate::stamped::{Ready, Sockets, in_ns, wall_clock_ns};
 use crate::words::Words;
 
 /// Delays of the server, and the file for its record.
@@ -72,9 +61,7 @@ impl Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     open_files::raise();
     let mut server = Server::start(options)?;
-    // For maximum precision: by default Linux wakes sleepers up to 50 us late.
-    set_current_timer_slack(NonZeroU64::new(1))?;
-    println!("listening on {}", server.address()?);
+    println!("listening on {}", server.sockets.address()?);
     server.serve()?;
     write_record(&options.record, &server.exchanges)?;
     let reply_count = server.exchanges.iter().filter(|exchange| exchange.replied_ns.is_some()).count();
@@ -118,8 +105,6 @@ pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
     Ok(exchanges)
 }
 
-const BACKLOG: i32 = 4096;
-const EVENT_BATCH: usize = 1024;
 /// Larger than any request of the programs, so one read empties the socket.
 const READ_SIZE: usize = 16 * 1024;
 /// A connection is closed if its request has not ended by then.
@@ -127,20 +112,13 @@ const HEAD_SIZE_MAX: usize = READ_SIZE;
 /// Initial capacity, to avoid moving the record.
 const EXPECTED_EXCHANGES: usize = 1 << 20;
 
-const LISTENER: u64 = u64::MAX;
-const STOP: u64 = u64::MAX - 1;
-
 struct Server {
-    poller: OwnedFd,
-    listener: OwnedFd,
-    /// A byte arrives here when the process is asked to end.
-    _stop: UnixStream,
+    sockets: Sockets,
     delays: Sequence,
     stall: Option<Stall>,
     first_request: Option<Instant>,
     /// Connections by number, in order of acceptance.
     connections: HashMap<u64, Connection>,
-    connection_count: u64,
     exchanges: Vec<Exchange>,
     due: BinaryHeap<Reverse<Due>>,
     /// Requests without a kernel stamp, which count from when they were read.
@@ -165,55 +143,28 @@ struct Due {
 
 impl Server {
     fn start(options: &Options) -> anyhow::Result<Self> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let listener = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-        // The kernel begins to stamp shortly after the first socket requests it.
-        stamp_received(&listener).context("the kernel does not timestamp received data")?;
-        bind(&listener, &SocketAddrV4::new([127, 0, 0, 1].into(), 0))?;
-        listen(&listener, BACKLOG)?;
-
-        let (stop, stop_writer) = UnixStream::pair()?;
-        signal_hook::low_level::pipe::register(SIGTERM, stop_writer.try_clone()?)?;
-        signal_hook::low_level::pipe::register(SIGINT, stop_writer)?;
-
-        let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&poller, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-        epoll::add(&poller, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
         Ok(Server {
-            poller,
-            listener,
-            _stop: stop,
+            sockets: Sockets::listen()?,
             delays: options.delays.sequence(),
             stall: options.stall,
             first_request: None,
             connections: HashMap::new(),
-            connection_count: 0,
             exchanges: Vec::with_capacity(EXPECTED_EXCHANGES),
             due: BinaryHeap::new(),
             unstamped_count: 0,
         })
     }
 
-    fn address(&self) -> anyhow::Result<SocketAddrV4> {
-        let address: SocketAddrAny = getsockname(&self.listener)?;
-        Ok(SocketAddrV4::try_from(address)?)
-    }
-
     fn serve(&mut self) -> anyhow::Result<()> {
-        let mut events = Vec::with_capacity(EVENT_BATCH);
         let mut buffer = vec![0; READ_SIZE];
         loop {
-            let timeout = self.due.peek().map(|Reverse(due)| until(due.at));
-            match epoll::wait(&self.poller, spare_capacity(&mut events), timeout.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            let ready = self.sockets.wait(self.due.peek().map(|Reverse(due)| due.at))?;
             self.stall_if_due();
-            for event in events.drain(..) {
-                match event.data.u64() {
-                    STOP => return Ok(()),
-                    LISTENER => self.accept()?,
-                    number => self.read(number, &mut buffer),
+            for ready in ready {
+                match ready {
+                    Ready::Stop => return Ok(()),
+                    Ready::Listener => self.accept()?,
+                    Ready::Connection(number) => self.read(number, &mut buffer),
                 }
             }
             self.answer_due();
@@ -229,20 +180,10 @@ impl Server {
     }
 
     fn accept(&mut self) -> anyhow::Result<()> {
-        loop {
-            let socket = match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => socket,
-                Err(Errno::AGAIN) => return Ok(()),
-                // The peer gave up while it waited in the queue.
-                Err(Errno::CONNABORTED | Errno::INTR) => continue,
-                Err(error) => bail!("cannot accept connection {}: {error}", self.connection_count + 1),
-            };
-            stamp_received(&socket)?;
-            let number = self.connection_count;
-            epoll::add(&self.poller, &socket, EventData::new_u64(number), EventFlags::IN)?;
+        while let Some((number, socket)) = self.sockets.accept()? {
             self.connections.insert(number, Connection { socket, head: Vec::new() });
-            self.connection_count += 1;
         }
+        Ok(())
     }
 
     /// Reads from a connection, and schedules the reply to each request.
@@ -305,19 +246,6 @@ impl Server {
 const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n\r\nHello world\n";
 const CLOSING_REPLY: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nHello world\n";
-
-fn until(at: Instant) -> Timespec {
-    let duration = at.saturating_duration_since(Instant::now());
-    Timespec::try_from(duration).expect("a delay does not last for ages")
-}
-
-fn wall_clock_ns() -> u64 {
-    in_ns(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
-}
-
-fn in_ns(time: Duration) -> u64 {
-    time.as_nanos() as u64
-}
 
 /// Takes the head of the first request, if it is complete. Requests have no bodies.
 fn take_head(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
