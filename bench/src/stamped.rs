@@ -1,6 +1,7 @@
-//! Sockets of servers that record the truth: a listener whose connections have the kernel's receive stamps, a poller, and
-//! the clocks.
+//! Sockets of servers that record the truth: a listener, connections with the kernel's receive stamps, a poller, and the
+//! clocks.
 
+use std::collections::HashMap;
 use std::net::SocketAddrV4;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
@@ -8,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use httperf_sys::stamp_received;
+use httperf_sys::{receive, stamp_received};
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -27,10 +28,29 @@ pub(crate) struct Sockets {
     listener: OwnedFd,
     /// A byte arrives here when the process is asked to end.
     _stop: UnixStream,
+    /// By number, in order of acceptance.
+    connections: HashMap<u64, Connection>,
     accepted: u64,
+    buffer: Vec<u8>,
 }
 
-/// What a poller reports.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) socket: OwnedFd,
+    /// Incomplete request.
+    pub(crate) input: Vec<u8>,
+}
+
+/// Instants of a read that brought something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) read: Instant,
+    /// Kernel's receipt of the last segment by the wall clock, or the read if that is not known.
+    pub(crate) received_ns: u64,
+    pub(crate) is_stamped: bool,
+}
+
+/// A report of the poller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// The process is asked to end.
@@ -42,6 +62,10 @@ pub(crate) enum Ready {
 
 const BACKLOG: i32 = 4096;
 const EVENT_BATCH: usize = 1024;
+/// Larger than any request of the programs, so one read empties the socket.
+const READ_SIZE: usize = 16 * 1024;
+/// A connection is closed if its request has not ended by then.
+const REQUEST_SIZE_MAX: usize = READ_SIZE;
 
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
@@ -65,7 +89,8 @@ impl Sockets {
         epoll::add(&poller, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
         // For maximum precision: by default Linux wakes sleepers up to 50 us late.
         set_current_timer_slack(NonZeroU64::new(1))?;
-        Ok(Sockets { poller, listener, _stop: stop, accepted: 0 })
+        let connections = HashMap::new();
+        Ok(Sockets { poller, listener, _stop: stop, connections, accepted: 0, buffer: vec![0; READ_SIZE] })
     }
 
     pub(crate) fn address(&self) -> anyhow::Result<SocketAddrV4> {
@@ -88,13 +113,13 @@ impl Sockets {
         Ok(events.into_iter().map(ready).collect())
     }
 
-    /// Accepts the next connection that waits, with its number, in order of acceptance.
-    pub(crate) fn accept(&mut self) -> anyhow::Result<Option<(u64, OwnedFd)>> {
-        let number = self.accepted;
+    /// Accepts all connections that wait.
+    pub(crate) fn accept(&mut self) -> anyhow::Result<()> {
         loop {
+            let number = self.accepted;
             let socket = match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 Ok(socket) => socket,
-                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::AGAIN) => return Ok(()),
                 // The peer gave up while it waited in the queue.
                 Err(Errno::CONNABORTED | Errno::INTR) => continue,
                 Err(error) => bail!("cannot accept connection {}: {error}", number + 1),
@@ -102,8 +127,43 @@ impl Sockets {
             stamp_received(&socket)?;
             epoll::add(&self.poller, &socket, EventData::new_u64(number), EventFlags::IN)?;
             self.accepted += 1;
-            return Ok(Some((number, socket)));
+            self.connections.insert(number, Connection { socket, input: Vec::new() });
         }
+    }
+
+    /// Returns a connection, unless it has ended.
+    pub(crate) fn connection(&mut self, number: u64) -> Option<&mut Connection> {
+        self.connections.get_mut(&number)
+    }
+
+    /// Appends what has arrived to the input of a connection. `None` if nothing has, or the connection has ended.
+    pub(crate) fn read(&mut self, number: u64) -> Option<Arrival> {
+        let connection = self.connections.get_mut(&number)?;
+        match receive(&connection.socket, &mut self.buffer, false) {
+            Ok(stamped) if stamped.count > 0 => {
+                let read = Instant::now();
+                connection.input.extend_from_slice(&self.buffer[..stamped.count]);
+                let received_ns = stamped.stamp.map_or_else(wall_clock_ns, in_ns);
+                Some(Arrival { read, received_ns, is_stamped: stamped.stamp.is_some() })
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
+            // The end of the stream, or an error, which ends it too.
+            _ => {
+                self.close(number);
+                None
+            }
+        }
+    }
+
+    /// Closes a connection whose request does not end.
+    pub(crate) fn close_if_endless(&mut self, number: u64) {
+        if self.connections.get(&number).is_some_and(|connection| connection.input.len() > REQUEST_SIZE_MAX) {
+            self.close(number);
+        }
+    }
+
+    pub(crate) fn close(&mut self, number: u64) {
+        self.connections.remove(&number);
     }
 }
 
@@ -117,6 +177,6 @@ pub(crate) fn wall_clock_ns() -> u64 {
     in_ns(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
-pub(crate) fn in_ns(time: Duration) -> u64 {
+fn in_ns(time: Duration) -> u64 {
     time.as_nanos() as u64
 }

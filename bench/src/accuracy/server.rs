@@ -5,22 +5,20 @@
 //! server starts writing it. Both are instants of the wall clock, which the kernel uses.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_sys::receive;
 use rustix::net::{SendFlags, send};
 
 use super::delays::{Delays, Sequence};
 use crate::exchanges::Exchange;
 use crate::open_files;
-use crate::stamped::{Ready, Sockets, in_ns, wall_clock_ns};
+use crate::stamped::{Ready, Sockets, wall_clock_ns};
 use crate::words::Words;
 
 /// Delays of the server, and the file for its record.
@@ -105,10 +103,6 @@ pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
     Ok(exchanges)
 }
 
-/// Larger than any request of the programs, so one read empties the socket.
-const READ_SIZE: usize = 16 * 1024;
-/// A connection is closed if its request has not ended by then.
-const HEAD_SIZE_MAX: usize = READ_SIZE;
 /// Initial capacity, to avoid moving the record.
 const EXPECTED_EXCHANGES: usize = 1 << 20;
 
@@ -117,18 +111,10 @@ struct Server {
     delays: Sequence,
     stall: Option<Stall>,
     first_request: Option<Instant>,
-    /// Connections by number, in order of acceptance.
-    connections: HashMap<u64, Connection>,
     exchanges: Vec<Exchange>,
     due: BinaryHeap<Reverse<Due>>,
     /// Requests without a kernel stamp, which count from when they were read.
     unstamped_count: u64,
-}
-
-struct Connection {
-    socket: OwnedFd,
-    /// Incomplete request.
-    head: Vec<u8>,
 }
 
 /// A pending reply. The earliest comes first; of several at the same time, that of the earliest request.
@@ -148,7 +134,6 @@ impl Server {
             delays: options.delays.sequence(),
             stall: options.stall,
             first_request: None,
-            connections: HashMap::new(),
             exchanges: Vec::with_capacity(EXPECTED_EXCHANGES),
             due: BinaryHeap::new(),
             unstamped_count: 0,
@@ -156,15 +141,14 @@ impl Server {
     }
 
     fn serve(&mut self) -> anyhow::Result<()> {
-        let mut buffer = vec![0; READ_SIZE];
         loop {
             let ready = self.sockets.wait(self.due.peek().map(|Reverse(due)| due.at))?;
             self.stall_if_due();
             for ready in ready {
                 match ready {
                     Ready::Stop => return Ok(()),
-                    Ready::Listener => self.accept()?,
-                    Ready::Connection(number) => self.read(number, &mut buffer),
+                    Ready::Listener => self.sockets.accept()?,
+                    Ready::Connection(number) => self.read(number),
                 }
             }
             self.answer_due();
@@ -179,42 +163,23 @@ impl Server {
         }
     }
 
-    fn accept(&mut self) -> anyhow::Result<()> {
-        while let Some((number, socket)) = self.sockets.accept()? {
-            self.connections.insert(number, Connection { socket, head: Vec::new() });
-        }
-        Ok(())
-    }
-
     /// Reads from a connection, and schedules the reply to each request.
-    fn read(&mut self, number: u64, buffer: &mut [u8]) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        let stamped = match receive(&connection.socket, buffer, false) {
-            Ok(stamped) if stamped.count > 0 => stamped,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            // The end of the stream, or an error, which ends it too.
-            _ => {
-                self.connections.remove(&number);
-                return;
-            }
-        };
-        let now = Instant::now();
-        connection.head.extend_from_slice(&buffer[..stamped.count]);
-        while let Some(head) = take_head(&mut connection.head) {
-            self.first_request.get_or_insert(now);
-            self.unstamped_count += u64::from(stamped.stamp.is_none());
+    fn read(&mut self, number: u64) {
+        let Some(arrival) = self.sockets.read(number) else { return };
+        let Some(connection) = self.sockets.connection(number) else { return };
+        while let Some(head) = take_head(&mut connection.input) {
+            self.first_request.get_or_insert(arrival.read);
+            self.unstamped_count += u64::from(!arrival.is_stamped);
             let exchange = self.exchanges.len();
             self.exchanges.push(Exchange {
                 connection: number,
-                request_ns: stamped.stamp.map_or_else(wall_clock_ns, in_ns),
+                request_ns: arrival.received_ns,
                 replied_ns: None,
             });
-            let at = now + self.delays.draw();
+            let at = arrival.read + self.delays.draw();
             self.due.push(Reverse(Due { at, exchange, closes: asks_to_close(&head) }));
         }
-        if connection.head.len() > HEAD_SIZE_MAX {
-            self.connections.remove(&number);
-        }
+        self.sockets.close_if_endless(number);
     }
 
     fn answer_due(&mut self) {
@@ -223,7 +188,7 @@ impl Server {
                 return;
             }
             let exchange = &mut self.exchanges[due.exchange];
-            if let Some(connection) = self.connections.get(&exchange.connection) {
+            if let Some(connection) = self.sockets.connection(exchange.connection) {
                 let reply = if due.closes { CLOSING_REPLY } else { REPLY };
                 // Before the call: the peer may have it before the call returns.
                 let now_ns = wall_clock_ns();
@@ -234,7 +199,7 @@ impl Server {
                     exchange.replied_ns = Some(now_ns);
                 }
                 if due.closes || !is_sent {
-                    self.connections.remove(&exchange.connection);
+                    self.sockets.close(exchange.connection);
                 }
             }
             self.due.pop();

@@ -19,7 +19,7 @@ pub(super) enum Client {
     /// The program under test.
     Httperf,
     Aiperf,
-    /// With two workers, of which it has one on machines of up to three cores.
+    /// With two workers. By default it has one on machines of up to three cores.
     AiperfOnTwoCores,
 }
 

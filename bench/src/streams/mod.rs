@@ -69,7 +69,7 @@ impl Options {
     }
 }
 
-/// The load of a run: as many requests per second as end in that time when so many streams are open.
+/// The load of a run: a rate of requests that keeps a number of streams open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Load {
     streams: u32,
@@ -293,7 +293,7 @@ mod tests {
         assert!(parse("--streams-rounds 0").is_err());
     }
 
-    /// What happened to the answers of a run, with all times alike.
+    /// A run with these counts of answers, and with all times alike.
     fn run(answers: u64, finished: u64, gaps: u64) -> Run {
         let times = |us| Percentiles { p50_us: Some(us), p90_us: None, p99_us: None, max_us: None };
         let reported = Reported {

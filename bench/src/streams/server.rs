@@ -5,20 +5,18 @@
 //! late that is. Both are instants of the wall clock, which the kernel uses.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use httperf_sys::receive;
 use rustix::net::{SendFlags, send};
 
 use crate::open_files;
-use crate::stamped::{Ready, Sockets, in_ns, wall_clock_ns};
+use crate::stamped::{Connection, Ready, Sockets, wall_clock_ns};
 use crate::words::Words;
 
 /// Instants of an answer's tokens, and the file for the record.
@@ -104,32 +102,20 @@ pub(super) fn read_record(text: &str) -> anyhow::Result<Vec<Stream>> {
     Ok(streams)
 }
 
-/// Larger than any request of the programs, so one read empties the socket.
-const READ_SIZE: usize = 16 * 1024;
-/// A connection is closed if its request has not ended by then.
-const REQUEST_SIZE_MAX: usize = READ_SIZE;
-
 struct Server {
     sockets: Sockets,
     first: Duration,
     gap: Duration,
-    /// What is sent right away.
+    /// Header and first event, sent right away.
     opening: Vec<u8>,
-    /// What is sent for each token of an answer.
+    /// A chunk for each token of an answer.
     tokens: Vec<Vec<u8>>,
-    /// What is sent behind the last one.
+    /// Chunks behind the last token.
     closing: Vec<u8>,
-    connections: HashMap<u64, Connection>,
     streams: Vec<Stream>,
     due: BinaryHeap<Reverse<Due>>,
     /// Requests without a kernel stamp, which count from when they were read.
     unstamped_count: u64,
-}
-
-struct Connection {
-    socket: OwnedFd,
-    /// Incomplete request.
-    request: Vec<u8>,
 }
 
 /// A pending token. The earliest comes first; of several at the same time, that of the earliest request.
@@ -151,7 +137,6 @@ impl Server {
             opening: opening(),
             tokens: (0..options.tokens).map(token_chunk).collect(),
             closing: closing_chunks(options.tokens),
-            connections: HashMap::new(),
             streams: Vec::new(),
             due: BinaryHeap::new(),
             unstamped_count: 0,
@@ -159,57 +144,42 @@ impl Server {
     }
 
     fn serve(&mut self) -> anyhow::Result<()> {
-        let mut buffer = vec![0; READ_SIZE];
         loop {
             for ready in self.sockets.wait(self.due.peek().map(|Reverse(due)| due.at))? {
                 match ready {
                     Ready::Stop => return Ok(()),
-                    Ready::Listener => self.accept()?,
-                    Ready::Connection(number) => self.read(number, &mut buffer),
+                    Ready::Listener => self.sockets.accept()?,
+                    Ready::Connection(number) => self.read(number),
                 }
             }
             self.send_due();
         }
     }
 
-    fn accept(&mut self) -> anyhow::Result<()> {
-        while let Some((number, socket)) = self.sockets.accept()? {
-            self.connections.insert(number, Connection { socket, request: Vec::new() });
-        }
-        Ok(())
-    }
-
     /// Reads from a connection, and begins the answer to each request.
-    fn read(&mut self, number: u64, buffer: &mut [u8]) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        let stamped = match receive(&connection.socket, buffer, false) {
-            Ok(stamped) if stamped.count > 0 => stamped,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            // The end of the stream, or an error, which ends it too.
-            _ => {
-                self.connections.remove(&number);
-                return;
-            }
-        };
-        let now = Instant::now();
-        connection.request.extend_from_slice(&buffer[..stamped.count]);
-        while let Some(method) = take_request(&mut connection.request) {
+    fn read(&mut self, number: u64) {
+        let Some(arrival) = self.sockets.read(number) else { return };
+        let Some(connection) = self.sockets.connection(number) else { return };
+        while let Some(method) = take_request(&mut connection.input) {
             let begins = method == b"POST";
             if !sends_all(connection, if begins { &self.opening } else { NOT_FOUND }) {
-                self.connections.remove(&number);
+                self.sockets.close(number);
                 return;
             }
             if begins {
-                self.unstamped_count += u64::from(stamped.stamp.is_none());
-                let request_ns = stamped.stamp.map_or_else(wall_clock_ns, in_ns);
+                self.unstamped_count += u64::from(!arrival.is_stamped);
+                let request_ns = arrival.received_ns;
                 let stream = self.streams.len();
                 self.streams.push(Stream { request_ns, tokens_ns: Vec::with_capacity(self.tokens.len()) });
-                self.due.push(Reverse(Due { at: now + self.first, stream, token: 0, connection: number }));
+                self.due.push(Reverse(Due {
+                    at: arrival.read + self.first,
+                    stream,
+                    token: 0,
+                    connection: number,
+                }));
             }
         }
-        if connection.request.len() > REQUEST_SIZE_MAX {
-            self.connections.remove(&number);
-        }
+        self.sockets.close_if_endless(number);
     }
 
     fn send_due(&mut self) {
@@ -219,7 +189,7 @@ impl Server {
             }
             let Some(Reverse(due)) = self.due.pop() else { return };
             // A client that has gone gets nothing more.
-            let Some(connection) = self.connections.get(&due.connection) else { continue };
+            let Some(connection) = self.sockets.connection(due.connection) else { continue };
             // Before the call: the peer may have it before the call returns.
             let now_ns = wall_clock_ns();
             let mut is_sent = sends_all(connection, &self.tokens[due.token]);
@@ -235,7 +205,7 @@ impl Server {
                 self.due.push(Reverse(Due { at: Instant::now() + self.gap, token: next, ..due }));
             }
             if !is_sent {
-                self.connections.remove(&due.connection);
+                self.sockets.close(due.connection);
             }
         }
     }

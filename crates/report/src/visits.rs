@@ -48,11 +48,13 @@ impl First {
         }
     }
 
-    pub(crate) fn times(self, row: &StepRow) -> Option<&Times> {
-        match self {
+    /// p50 and p99 of a step.
+    pub(crate) fn percentiles(self, row: &StepRow) -> [Option<f64>; 2] {
+        let times = match self {
             Self::Event => row.first_event_ms.as_ref(),
             Self::Token => row.ttft_ms.as_ref(),
-        }
+        };
+        times.map_or([None; 2], |times| [times.p50, times.p99])
     }
 }
 
@@ -175,7 +177,7 @@ impl VisitFigures {
         failures.collect()
     }
 
-    /// What the table of steps has of streams.
+    /// The times of streams in the table of steps; `None` without streams.
     pub(crate) fn first(&self) -> Option<First> {
         let steps = || self.total.iter().flat_map(|scenario| &scenario.steps);
         if steps().any(|step| step.ttft_ms.is_some()) {
@@ -342,9 +344,7 @@ fn write_steps(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
 fn step_cells(row: &StepRow, first: Option<First>) -> Vec<String> {
     let mut cells = vec![count(row.calls), count(row.errors()), count(row.checks_failed)];
     if let Some(first) = first {
-        let times = first.times(row);
-        cells.push(ms(times.and_then(|times| times.p50)));
-        cells.push(ms(times.and_then(|times| times.p99)));
+        cells.extend(first.percentiles(row).map(ms));
     }
     cells.extend([
         ms(row.latency_ms.p50),

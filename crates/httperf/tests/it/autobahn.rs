@@ -86,7 +86,7 @@ const CASES: &str = r#"{
     "exclude-agent-cases": {}
 }"#;
 
-/// How many these are.
+/// The number of these cases.
 const CASE_COUNT: usize = 378;
 
 /// The fuzzing server, at the loopback interface only.
@@ -160,7 +160,7 @@ fn our_test_server_passes_all_cases() {
     check(&reports, &["OK", "NON-STRICT", "INFORMATIONAL"]);
 }
 
-/// What the suite says of a case.
+/// A verdict of the suite on a case.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Judgement {
@@ -198,12 +198,12 @@ fn check(reports: &Path, good: &[&str]) {
 /// A WebSocket of ours at a server.
 struct Conversation {
     stream: TcpStream,
-    /// What was read beyond the reply that opened it.
+    /// Bytes behind the reply that opened it.
     input: Vec<u8>,
     connection: Connection,
 }
 
-/// How long to wait for a server that is busy.
+/// Limit for a server that is busy.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The size of the largest message of the suite is 16 MiB.

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::program::under_test;
 use crate::support::running::find;
 
-/// How long something may take that takes no time.
+/// Limit for events that are due at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that says nothing. It keeps its connections.
@@ -39,7 +39,7 @@ impl Silent {
         Self { port, kept }
     }
 
-    /// Waits until there are so many connections.
+    /// Waits for a number of connections.
     fn wait_for(&self, count: usize) {
         let began = Instant::now();
         while self.kept.lock().unwrap().len() < count {

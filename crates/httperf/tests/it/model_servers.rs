@@ -40,7 +40,7 @@ from guidellm.schemas.mock_server import MockServerConfig
 MockServer(MockServerConfig(port=int(sys.argv[1]), ttft_ms=40, itl_ms=5, output_tokens=30)).run()
 "#;
 
-/// What the mock server imports. guidellm asks for more, PyTorch among it.
+/// Packages that the mock server imports. guidellm asks for more, PyTorch among them.
 const GUIDELLM_NEEDS: [&str; 5] = ["faker", "loguru", "pydantic-settings", "sanic", "transformers"];
 
 #[test]

@@ -107,11 +107,9 @@ impl StepLine {
     fn of(scenario: &str, row: &StepRow, first: Option<First>) -> Self {
         let (latency, service) = (&row.latency_ms, &row.service_ms);
         let counts = [row.calls, row.errors(), row.checks_failed, row.abandoned].map(count);
-        let first = first.map(|first| first.times(row));
-        let firsts =
-            first.map(|times| [times.and_then(|times| times.p50), times.and_then(|times| times.p99)]);
         let times = [latency.p50, latency.p99, service.p50, service.p99];
-        let times = firsts.into_iter().flatten().chain(times).map(in_ms);
+        let firsts = first.into_iter().flat_map(|first| first.percentiles(row));
+        let times = firsts.chain(times).map(in_ms);
         Self {
             name: step_name(scenario, row),
             origin: if row.origin == row.step { String::new() } else { cut(&row.origin, NAME_LENGTH) },

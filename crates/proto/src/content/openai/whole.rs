@@ -44,16 +44,17 @@ pub fn whole_answer(stream: &[u8]) -> Option<Vec<u8>> {
 
 fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) {
     for (name, value) in part {
-        match whole.get_mut(&name) {
-            None => {
-                let value = match value {
-                    // Several parts of a list may have come in one event.
-                    Value::Array(items) => merged(Vec::new(), items),
-                    value => value,
-                };
+        match (whole.get_mut(&name), value) {
+            (Some(known), value) => add(&name, known, value),
+            (None, Value::Array(items)) => {
+                // Several parts of one item may have come in one event.
+                let mut list = Vec::new();
+                add_items(&mut list, items);
+                whole.insert(name, Value::Array(list));
+            }
+            (None, value) => {
                 whole.insert(name, value);
             }
-            Some(known) => add(&name, known, value),
         }
     }
 }
@@ -64,17 +65,13 @@ fn add(name: &str, known: &mut Value, value: Value) {
         (_, Value::Null) => {}
         (Value::String(known), Value::String(text)) if TEXTS.contains(&name) => known.push_str(&text),
         (Value::Object(known), Value::Object(part)) => merge(known, part),
-        (known @ Value::Array(_), Value::Array(items)) => *known = merged(taken(known), items),
+        (Value::Array(known), Value::Array(items)) => add_items(known, items),
         (known, value) => *known = value,
     }
 }
 
-fn taken(list: &mut Value) -> Vec<Value> {
-    list.as_array_mut().map(std::mem::take).unwrap_or_default()
-}
-
 /// Adds items to a list: to the one with the same `index`, otherwise at the end.
-fn merged(mut list: Vec<Value>, items: Vec<Value>) -> Value {
+fn add_items(list: &mut Vec<Value>, items: Vec<Value>) {
     for item in items {
         let index = item.get("index");
         let mut told_apart = list.iter_mut().take(ITEMS_MAX);
@@ -84,7 +81,6 @@ fn merged(mut list: Vec<Value>, items: Vec<Value>) -> Value {
             (_, item) => list.push(item),
         }
     }
-    Value::Array(list)
 }
 
 #[cfg(test)]
