@@ -25,7 +25,7 @@ pub struct Generated {
 /// Generates all documents, without writing them.
 #[must_use]
 pub fn generated() -> Vec<Generated> {
-    let commands = httperf::commands::descriptions();
+    let commands = httperf_program::commands::descriptions();
     vec![
         Generated { path: "docs/man/httperf.1", contents: manual::page(&commands) },
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
