@@ -8,8 +8,6 @@
 pub(crate) mod checks;
 pub(crate) mod fleet;
 mod gather;
-pub(crate) mod known_capacity;
-pub(crate) mod machine;
 pub mod monitor;
 pub mod print;
 pub(crate) mod probe;
@@ -24,15 +22,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observer, Part, Recording, Silent, StopRequest};
+use httperf_engine::{Observer, Part, Recording, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
+use httperf_run::Provenance;
 use httperf_stats::Summary;
 
 use crate::recording::Playback;
 use crate::terminal::messages::Program;
 
-use self::results::Provenance;
 pub(crate) use self::signals::EndSignals;
 
 pub use self::fleet::prints_report;
@@ -120,13 +118,10 @@ impl Runner {
     /// # Errors
     /// The reason why the plan cannot be carried out.
     pub(crate) fn measure(&self, part: Part<'_>) -> Result<Summary, httperf_engine::Error> {
-        let mut silent = vec![Silent; part.plan.workers().get() as usize];
-        let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();
-        self.observe(part, &mut observers)
+        self.with_recording(part, |part| httperf_run::measure(part, &self.stop))
     }
 
-    /// Carries out a part of a run with as many workers as there are observers. If it replays a recording, that is opened
-    /// here.
+    /// Carries out a part of a run with as many workers as there are observers.
     ///
     /// # Errors
     /// The reason why the plan cannot be carried out.
@@ -135,9 +130,18 @@ impl Runner {
         part: Part<'_>,
         observers: &mut [&mut (dyn Observer + Send)],
     ) -> Result<Summary, httperf_engine::Error> {
+        self.with_recording(part, |part| httperf_engine::run_part(part, observers, &self.stop))
+    }
+
+    /// Opens the recording that a part of a run replays, if it is a replay, and carries it out.
+    fn with_recording(
+        &self,
+        part: Part<'_>,
+        carry_out: impl FnOnce(Part<'_>) -> Result<Summary, httperf_engine::Error>,
+    ) -> Result<Summary, httperf_engine::Error> {
         let playback = Playback::of(part.plan);
         let recording = playback.as_ref().map(|playback| playback as &dyn Recording);
-        let summary = httperf_engine::run_part(Part { recording, ..part }, observers, &self.stop);
+        let summary = carry_out(Part { recording, ..part });
         *self.recording_failure.borrow_mut() = playback.and_then(|playback| playback.failure());
         summary
     }

@@ -43,7 +43,7 @@ pub use self::objectives::ObjectiveError;
 pub(crate) use self::objectives::can_watch;
 pub(crate) use self::saved::make_runnable;
 pub use self::sources::SourceError;
-pub(crate) use self::sources::{resolve_all, source_addresses};
+pub(crate) use self::sources::source_addresses;
 pub use self::streams::StreamError;
 pub use self::tls::TlsError;
 

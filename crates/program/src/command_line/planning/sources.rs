@@ -1,12 +1,13 @@
 //! From what was typed about addresses to the way of connections: local addresses, those of servers, what stands in for
 //! them. Resolves names.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use httperf_plan::{Authority, Endpoint, Proxy, Sockets, SourceAddresses, Target};
+use httperf_run::resolve;
 
 use super::{Error, host_value, text};
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
@@ -122,7 +123,7 @@ impl<'a> Route<'a> {
         let endpoint = endpoints.next().ok_or_else(unknown)?;
         Ok(Target {
             further_endpoints: endpoints.collect(),
-            authority: is_other.then(|| Authority { host: host_value(bare(server)), port }),
+            authority: is_other.then(|| Authority { host: host_value(resolve::bare(server)), port }),
             ..Target::direct(host, tls_name, endpoint)
         })
     }
@@ -178,7 +179,7 @@ impl<'a> Route<'a> {
         port: u16,
         unknown: impl Fn() -> Error,
     ) -> Result<Vec<SocketAddr>, Error> {
-        let mut addresses = resolve_all(host);
+        let mut addresses = resolve::all(host);
         let first = *addresses.first().ok_or_else(&unknown)?;
         if let Some(source_address) = self.source {
             addresses.retain(|address| address.is_ipv4() == source_address.is_ipv4());
@@ -189,7 +190,7 @@ impl<'a> Route<'a> {
             }
         }
         if !self.args.sources.all_addresses {
-            addresses = preferred(&addresses).into_iter().collect();
+            addresses = resolve::preferred(&addresses).into_iter().collect();
         }
         addresses.iter_mut().for_each(|address| address.set_port(port));
         Ok(addresses)
@@ -198,38 +199,9 @@ impl<'a> Route<'a> {
 
 /// Returns whether this is to stand in for the server at this port.
 fn fits(connect_to: &ConnectTo, server: &[u8], port: u16) -> bool {
-    let server = text(bare(server));
+    let server = text(resolve::bare(server));
     connect_to.port.is_none_or(|own| own == port)
         && connect_to.host.as_ref().is_none_or(|host| is_same_host(host, &server))
-}
-
-/// All addresses of a host, in the order of the resolver; the ports in them mean nothing. A scope (`fe80::1%eth0`) is
-/// part of an address.
-pub(crate) fn resolve_all(host: &[u8]) -> Vec<SocketAddr> {
-    let Some(host) = std::str::from_utf8(bare(host)).ok().filter(|host| !host.is_empty()) else {
-        return Vec::new();
-    };
-    let mut addresses: Vec<SocketAddr> = Vec::new();
-    for address in (host, 0).to_socket_addrs().into_iter().flatten() {
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    addresses
-}
-
-/// The address that is taken where one is wanted: IPv4 before IPv6, as old scripts expect.
-fn preferred(addresses: &[SocketAddr]) -> Option<SocketAddr> {
-    addresses.iter().find(|address| address.is_ipv4()).or_else(|| addresses.first()).copied()
-}
-
-fn resolve(host: &[u8]) -> Option<IpAddr> {
-    preferred(&resolve_all(host)).map(|address| address.ip())
-}
-
-/// A host without the brackets that an IPv6 address may have.
-fn bare(host: &[u8]) -> &[u8] {
-    host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
 }
 
 fn is_same_host(one: &str, other: &str) -> bool {
@@ -262,13 +234,13 @@ fn address_range(value: &[u8]) -> Result<(IpAddr, IpAddr), Error> {
     }
     let ends = whole.split_once('-');
     let looks_like_range = ends.is_some_and(|(start, _)| start.parse::<IpAddr>().is_ok());
-    if !looks_like_range && let Some(address) = resolve(value) {
+    if !looks_like_range && let Some(address) = resolve::address(value) {
         return Ok((address, address));
     }
     let Some((start, end)) = ends else { return Err(Error::AddressList(whole)) };
-    let first = resolve(start.as_bytes())
+    let first = resolve::address(start.as_bytes())
         .ok_or_else(|| Error::StartingAddress { start: start.to_owned(), range: whole.clone() })?;
-    let last = resolve(end.as_bytes())
+    let last = resolve::address(end.as_bytes())
         .ok_or_else(|| Error::EndingAddress { end: end.to_owned(), range: whole.clone() })?;
     Ok((first, last))
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use httperf_plan::{Identity, Quic, Resumption, Tls, TlsVersion, Trust};
 use httperf_proto::tls::{ABSENT_GROUPS, CipherList, ConfigError, are_certificates, cipher_list};
+use httperf_run::resolve;
 use thiserror::Error;
-use url::Host;
 
 use super::{file_name, text};
 use crate::command_line::args::{Args, Protocol, Version};
@@ -424,20 +424,7 @@ const TLS13_SUITES: [&str; 3] =
 
 /// Returns a server's name for TLS: the first of these that is a host name, in the form that is sent.
 pub(super) fn server_name(candidates: &[Option<&[u8]>]) -> Option<String> {
-    candidates.iter().flatten().find_map(|name| host_name(&text(name)))
-}
-
-/// A host name without the port and the final dot that a Host line may have; `None` for an address.
-fn host_name(name: &str) -> Option<String> {
-    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let name = match name.rsplit_once(':') {
-        Some((host, port)) if is_port(port) && !host.contains(':') => host,
-        _ => name,
-    };
-    match Host::parse(name.strip_suffix('.').unwrap_or(name)) {
-        Ok(Host::Domain(domain)) if !domain.is_empty() => Some(domain),
-        Ok(_) | Err(_) => None,
-    }
+    candidates.iter().flatten().find_map(|name| resolve::server_name(&text(name)))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
 use httperf_plan::SourceAddresses;
+use httperf_run::resolve;
 
 use crate::command_line::args::{TypedUrl, unknown_word};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
@@ -93,7 +94,7 @@ impl DoctorArgs {
         let host = self.host.as_deref().unwrap_or_default();
         let source = self.sources.nth(0);
         let fits = |is_ipv4: bool| source.is_none_or(|source| source.is_ipv4() == is_ipv4);
-        let addresses = planning::resolve_all(host.as_bytes());
+        let addresses = resolve::all(host.as_bytes());
         addresses.iter().filter(|address| fits(address.is_ipv4())).count() as u64
     }
 }

@@ -19,6 +19,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::anyhow;
+use httperf_run::known_capacity::{self, FORMAT, VERSION};
+use httperf_run::machine::MachineIdentity;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
 use self::kernel::StampedProtocol;
@@ -29,8 +31,6 @@ use crate::command_line::args;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
 use crate::runner::Runner;
-use crate::runner::known_capacity::{self, FORMAT, VERSION};
-use crate::runner::machine::MachineIdentity;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 

@@ -1,11 +1,11 @@
 //! All that a self-check has found out, and whether it is within bounds. As JSON it is what is printed and kept.
 
+use httperf_run::machine::MachineIdentity;
 use serde::Serialize;
 
 use super::capacity::Highest;
 use super::spread::Spread;
 use super::{kernel, latency, schedule, streams};
-use crate::runner::machine::MachineIdentity;
 
 /// All that was found out. `docs/reference/self-check.md` describes the document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,7 +117,7 @@ pub(super) mod tests {
     use crate::commands::self_check::kernel::StampedProtocol;
     use crate::commands::self_check::lab::Process;
     use crate::commands::self_check::latency::Accuracy;
-    use crate::runner::known_capacity::{FORMAT, VERSION};
+    use httperf_run::known_capacity::{FORMAT, VERSION};
 
     fn spread(p50_us: f64, p99_us: f64) -> Spread {
         Spread { count: 1000, p50_us, p99_us: Some(p99_us), max_us: 2.0 * p99_us }

@@ -4,94 +4,36 @@
 mod call_log;
 pub(crate) mod documents;
 pub(crate) mod file;
-mod machine;
 mod step_names;
 
 use std::ffi::{OsStr, OsString};
-use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Context;
 use httperf_plan::Plan;
-use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
+use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Form, csv_header, csv_row, steps_csv};
+use httperf_run::Provenance;
 use httperf_stats::Summary;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::ResultArgs;
 use crate::command_line::outputs::FileForm;
 use crate::runner::fleet::Seat;
-use crate::runner::known_capacity::share_of_capacity;
 
 use self::file::{Damage, DamageKind, Writable};
 
 pub use self::call_log::{CallLog, CallSender};
 
-/// The origin of a run: its start, its name, its command line.
-#[derive(Clone, Debug)]
-pub struct Provenance {
-    started: OffsetDateTime,
-    run: String,
-    command: Vec<String>,
-    open_files: u64,
-}
-
-impl Provenance {
-    /// A run that begins now, by this command line.
-    #[must_use]
-    pub fn now(open_files: u64) -> Self {
-        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
-    }
-
-    /// A name that no other run has.
-    #[must_use]
-    pub(crate) fn run(&self) -> &str {
-        &self.run
-    }
-
-    /// The document of the run.
-    #[must_use]
-    pub fn document(self, plan: Plan, summary: Summary, ended_early: Option<EarlyEnd>) -> Document {
-        let part = self.part(&plan, &summary, ended_early);
-        Document::new(part, plan, summary)
-    }
-
-    /// The document of what one rank of a fleet measured.
-    #[must_use]
-    pub(crate) fn rank_document(
-        self,
-        plan: Plan,
-        summary: Summary,
-        ended_early: Option<EarlyEnd>,
-        seat: &Seat,
-    ) -> Document {
-        let part = self.part(&plan, &summary, ended_early);
-        Document::of_rank(part, plan, summary, seat.rank.index(), seat.rank.size().get(), seat.allows_missing)
-    }
-
-    fn part(self, plan: &Plan, summary: &Summary, ended_early: Option<EarlyEnd>) -> Part {
-        let started = self.started.replace_nanosecond(0).unwrap_or(self.started);
-        Part {
-            started: started.format(&Rfc3339).unwrap_or_default(),
-            run: Some(self.run),
-            client: Some(plan.client),
-            command: self.command,
-            httperf: env!("CARGO_PKG_VERSION").to_owned(),
-            ended_early,
-            machine: machine::this(self.open_files),
-            capacity: share_of_capacity(summary, plan).map(|found| MachineCapacity {
-                connections_per_second: found.connections_most as u64,
-                requests_per_second: found.requests_most as u64,
-            }),
-        }
-    }
-}
-
-/// 32 digits that no other run has: the standard library's hashers are keyed with random numbers of the system's.
-fn random_name() -> String {
-    let half = || RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
-    format!("{:016x}{:016x}", half(), half())
+/// The document of what one rank of a fleet measured.
+#[must_use]
+pub(crate) fn rank_document(
+    provenance: Provenance,
+    plan: Plan,
+    summary: Summary,
+    ended_early: Option<EarlyEnd>,
+    seat: &Seat,
+) -> Document {
+    let part = provenance.part(&plan, &summary, ended_early);
+    Document::of_rank(part, plan, summary, seat.rank.index(), seat.rank.size().get(), seat.allows_missing)
 }
 
 /// The file in which a rank of a fleet keeps what it measured itself: `--output` with a folder.

@@ -11,17 +11,17 @@ use httperf_plan::Plan;
 use httperf_stats::Summary;
 use serde::Deserialize;
 
-use super::machine::MachineIdentity;
+use crate::machine::MachineIdentity;
 
 /// The name of the format of the document.
-pub(crate) const FORMAT: &str = "httperf-self-check";
+pub const FORMAT: &str = "httperf-self-check";
 
 /// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The share of this machine's capacity that a run used, by the latest self-check.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ShareOfCapacity {
+pub struct ShareOfCapacity {
     /// The connections per second of the run, as a share of the most with one request each.
     pub connections: f64,
     /// Its requests per second, as a share of the most on connections that are kept.
@@ -38,7 +38,7 @@ pub(crate) struct ShareOfCapacity {
 /// version of the program or the system, or if it says nothing about the run: capacity is that of connections in the
 /// clear.
 #[must_use]
-pub(crate) fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
+pub fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let folder = folder(&|name| env::var_os(name))?;
     share(&fs::read_to_string(folder.join(FILE)).ok()?, &MachineIdentity::this(), summary, plan)
 }
@@ -110,7 +110,7 @@ fn folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The reason why that cannot be done, in a sentence.
-pub(crate) fn keep(results: &str) -> Result<PathBuf, String> {
+pub fn keep(results: &str) -> Result<PathBuf, String> {
     let folder = folder(&|name| env::var_os(name))
         .ok_or("cannot keep the results: neither XDG_STATE_HOME nor HOME is an absolute path")?;
     let file = folder.join(FILE);
@@ -141,17 +141,14 @@ fn keep_in(folder: &Path, file: &Path, results: &str) -> io::Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use httperf_plan::{Connections, Workload};
+    use httperf_plan::{Connections, Endpoint, Target, Workload};
     use httperf_testkit::sim::{Edit, at_once, nonzero};
 
     use super::*;
-    use crate::command_line::args::Args;
-    use crate::command_line::planning;
-    use crate::terminal::messages::Program;
 
     fn plan() -> Plan {
-        let args = Args { server: Some(b"127.0.0.1".to_vec()), ..Args::default() };
-        planning::plan(&Program::started_as(&"httperf".into()), &args, &mut |_| {}).unwrap()
+        let target = Target::direct("localhost", None, Endpoint::Tcp(([127, 0, 0, 1], 80).into()));
+        Plan::builder(target, Workload::Connections(Connections::new(1, 1))).build().unwrap()
     }
 
     fn machine() -> MachineIdentity {

@@ -3,25 +3,26 @@
 use std::fs;
 use std::thread::available_parallelism;
 
+use httperf_report::result::Machine;
 use serde::{Deserialize, Serialize};
 
 /// A machine with its system and this program: figures hold for no other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct MachineIdentity {
+pub struct MachineIdentity {
     /// The name of the processor.
-    pub(crate) cpu: String,
+    pub cpu: String,
     /// The number of its processors.
-    pub(crate) processors: usize,
+    pub processors: usize,
     /// The release of the kernel.
-    pub(crate) kernel: String,
+    pub kernel: String,
     /// The version of httperf.
-    pub(crate) httperf: String,
+    pub httperf: String,
 }
 
 impl MachineIdentity {
     /// This one.
     #[must_use]
-    pub(crate) fn this() -> Self {
+    pub fn this() -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
             cpu: processor_name().unwrap_or_else(|| "unknown".to_owned()),
@@ -33,12 +34,14 @@ impl MachineIdentity {
 }
 
 /// The name of the first processor, by the names of its fields on x86 and on others; `None` if Linux has none.
-pub(crate) fn processor_name() -> Option<String> {
+#[must_use]
+pub fn processor_name() -> Option<String> {
     processor_name_in(&cpu_info())
 }
 
 /// The number of processors of the machine, whether or not this process may use them.
-pub(crate) fn processor_count() -> usize {
+#[must_use]
+pub fn processor_count() -> usize {
     let count =
         cpu_info().lines().filter(|line| field_of(line).is_some_and(|(name, _)| name == "processor")).count();
     // Some systems list none.
@@ -62,6 +65,40 @@ fn field_of(line: &str) -> Option<(&str, &str)> {
     line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))
 }
 
+/// This machine, as result documents have it, for a process that may have so many open files.
+#[must_use]
+pub fn this(open_files: u64) -> Machine {
+    let names = rustix::system::uname();
+    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    Machine {
+        host: text(names.nodename()),
+        system: format!("{} {} {}", text(names.sysname()), text(names.release()), text(names.machine())),
+        processor: processor_name(),
+        processors: u32::try_from(processor_count()).unwrap_or(u32::MAX),
+        memory: memory(),
+        open_files,
+        local_ports: local_ports(),
+    }
+}
+
+/// The value behind a name and a colon, in the first line that has it.
+fn field(file: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn memory() -> Option<u64> {
+    let kilobytes = field("/proc/meminfo", "MemTotal")?;
+    kilobytes.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn local_ports() -> Option<(u16, u16)> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut bounds = text.split_whitespace().map(str::parse);
+    Some((bounds.next()?.ok()?, bounds.next()?.ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +119,13 @@ mod tests {
         let machine = MachineIdentity::this();
         assert_eq!(machine, MachineIdentity::this());
         assert!(machine.processors > 0 && !machine.kernel.is_empty());
+    }
+
+    #[test]
+    fn linux_says_what_machine_it_runs_on() {
+        let machine = this(1024);
+        assert!(machine.system.starts_with("Linux ") && !machine.host.is_empty(), "{machine:?}");
+        assert!(machine.memory.is_some_and(|bytes| bytes > 1 << 20) && machine.processors > 0);
+        assert!(machine.local_ports.is_some_and(|(first, last)| first < last));
     }
 }
