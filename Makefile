@@ -12,13 +12,13 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
-# The checks of `make test`, in this order.
-CHECKS = bootstrap format lints tests docs licences fuzz-minute
+# The checks of `make test`, in this order. Those joined by `+` run at the same time.
+CHECKS = bootstrap format tests+lints+docs measured licences fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
+.PHONY: help build demo test test-long bootstrap format lints tests measured docs semver generated licences fuzz-minute bench-smoke \
         instructions bench fuzz oracle generate pictures fmt install uninstall clean
 
 help: ## list the targets
@@ -50,6 +50,8 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
+	scripts/try-crates.sh
+	scripts/semver.sh
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -62,12 +64,18 @@ lints: ## run clippy, warnings are errors
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 # Most end-to-end tests wait more than they compute.
-tests: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
-tests: ## run the tests, all of them even if some fail
-	CARGO='$(CARGO)' scripts/tests.py
+tests measured: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
+tests: ## run the tests, all of them even if some fail, but for those of `measured`
+	CARGO='$(CARGO)' scripts/tests.py together
+
+measured: ## run the tests that measure the machine, which is to do nothing else
+	CARGO='$(CARGO)' scripts/tests.py alone
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+semver: ## check that the library keeps its interface since the newest release
+	scripts/semver.sh
 
 generated: ## check that generated files are up to date
 	$(CARGO) xtask generate --check
