@@ -30,7 +30,7 @@ fn main() -> Result<(), Error> {
 
 fn text(latency: Duration) -> String {
     match latency {
-        Duration::MAX => "no reply".to_owned(),
+        Duration::MAX => "too long".to_owned(),
         latency => format!("{:.1} ms", latency.as_secs_f64() * 1e3),
     }
 }

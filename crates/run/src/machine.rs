@@ -33,6 +33,22 @@ impl MachineIdentity {
     }
 }
 
+/// This machine, as result documents have it, for a process that may have so many open files.
+#[must_use]
+pub fn this(open_files: u64) -> Machine {
+    let names = rustix::system::uname();
+    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    Machine {
+        host: text(names.nodename()),
+        system: format!("{} {} {}", text(names.sysname()), text(names.release()), text(names.machine())),
+        processor: processor_name(),
+        processors: u32::try_from(processor_count()).unwrap_or(u32::MAX),
+        memory: memory(),
+        open_files,
+        local_ports: local_ports(),
+    }
+}
+
 /// The name of the first processor, by the names of its fields on x86 and on others; `None` if Linux has none.
 #[must_use]
 pub fn processor_name() -> Option<String> {
@@ -63,22 +79,6 @@ fn processor_name_in(cpu_info: &str) -> Option<String> {
 
 fn field_of(line: &str) -> Option<(&str, &str)> {
     line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))
-}
-
-/// This machine, as result documents have it, for a process that may have so many open files.
-#[must_use]
-pub fn this(open_files: u64) -> Machine {
-    let names = rustix::system::uname();
-    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
-    Machine {
-        host: text(names.nodename()),
-        system: format!("{} {} {}", text(names.sysname()), text(names.release()), text(names.machine())),
-        processor: processor_name(),
-        processors: u32::try_from(processor_count()).unwrap_or(u32::MAX),
-        memory: memory(),
-        open_files,
-        local_ports: local_ports(),
-    }
 }
 
 /// The value behind a name and a colon, in the first line that has it.

@@ -334,3 +334,39 @@ fn a_report_is_a_value() {
     assert!(Verdict::Valid < Verdict::Invalid);
     assert_eq!(Verdict::Suspect.to_string(), "SUSPECT");
 }
+
+/// The test of docs/guide/library.md, which is compiled here: its bound is not for any machine.
+#[expect(dead_code, reason = "it need only compile")]
+fn orders_are_fast_at_500_per_second() {
+    let address = start_my_server();
+    let report = Load::get(format!("http://{address}/orders"))
+        .rate(500.0)
+        .expect_status("200")
+        .warm_up(ms(500))
+        .for_secs(2)
+        .run()
+        .unwrap();
+    if report.verdict() == Verdict::Invalid {
+        // The machine was too busy: that says nothing about the server.
+        return;
+    }
+    assert_eq!(report.failed(), 0, "{report}");
+    assert!(report.latency().p99() < ms(20), "{report}");
+}
+
+fn start_my_server() -> SocketAddr {
+    Server::start(ok).address
+}
+
+#[test]
+fn the_guide_has_a_test_that_compiles() {
+    let guide = fs::read_to_string(xtask::root().join("docs/guide/library.md")).unwrap();
+    let source = include_str!("library.rs");
+    let function = |text: &str| {
+        let from = text.find("fn orders_are_fast_at_500_per_second").unwrap();
+        let end = text[from..].find("\n}\n").unwrap();
+        text[from..from + end].to_owned()
+    };
+    assert_eq!(function(&guide), function(source));
+    assert!(guide.contains("use httperf::{Load, Verdict, ms};"));
+}

@@ -113,6 +113,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
+    ("library.md", "[dev-dependencies]", Check::NotCompared("a part of a file of Cargo's")),
+    ("library.md", "use httperf::", Check::NotCompared("tests/it/library.rs compiles it")),
     ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
     ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
     ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
