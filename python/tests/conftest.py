@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
+from hypothesis import settings
 
 import support
 
 mpl.use("agg")
+settings.register_profile("same", derandomize=True, deadline=None, database=None, max_examples=50)
+settings.load_profile("same")
+
+# With the tools of `scripts/python.sh long`.
+if importlib.util.find_spec("nbclient") is None:
+    collect_ignore = ["test_jupyter.py"]
 
 RUNS = {
     "connections": "--rate 400 --num-conns 200 --num-calls 2",
@@ -57,16 +67,18 @@ def documents(url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     """Files with the results of `RUNS`."""
     folder = tmp_path_factory.mktemp("documents")
     files = {name: folder / f"{name}.json" for name in RUNS}
-    for name, options in RUNS.items():
-        words = options.split()
-        target = url
-        if "--uri" in words:
-            at = words.index("--uri")
-            target = url.rstrip("/") + words[at + 1]
-            del words[at : at + 2]
+
+    def make(name: str) -> None:
+        words = RUNS[name].split()
+        path = words.pop(words.index("--uri") + 1) if "--uri" in words else "/"
+        words = [url.rstrip("/") + path, *(word for word in words if word != "--uri")]
         # Objectives that are not met have a status of their own.
-        command = [os.environ["HTTPERF"], target, *words, "--output", os.fspath(files[name])]
+        command = [os.environ["HTTPERF"], *words, "--output", os.fspath(files[name])]
         subprocess.run(command, check=name != "unexpected", capture_output=True, timeout=120)
+
+    # They wait more than they compute.
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        list(pool.map(make, RUNS))
     return files
 
 
@@ -79,11 +91,12 @@ def sweep_file(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="session")
-def comparison_file(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """File with a comparison of two runs of several seconds' worth of calls."""
-    file = tmp_path_factory.mktemp("comparison") / "comparison.json"
-    options = "--request-rate 300 --rounds 4 --trial 0.3 --warmup 0 --pause 0"
-    command = [os.environ["HTTPERF"], "ab", url, url, *options.split(), "--output", os.fspath(file)]
-    subprocess.run(command, check=False, capture_output=True, timeout=120)
-    return file
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says what came of the tests in the words that scripts/checks.sh looks for."""
+    stats = terminalreporter.stats
+    failed = stats.get("failed", []) + stats.get("error", [])
+    for report in failed:
+        print(f"test {report.nodeid} ... FAILED")
+    result = "FAILED" if failed else "ok"
+    ignored = len(stats.get("skipped", []))
+    print(f"test result: {result}. {len(stats.get('passed', []))} passed; {len(failed)} failed; {ignored} ignored;")

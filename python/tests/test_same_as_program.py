@@ -89,7 +89,7 @@ def edited(document: Any, timings: dict[str, Timing]) -> Any:
     return document
 
 
-@settings(derandomize=True, deadline=None, max_examples=25, database=None)
+@settings(max_examples=15)
 @given(edits())
 def test_figures_of_any_times_are_those_of_the_program(documents: dict[str, Path], drawn: dict[str, Timing]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +100,7 @@ def test_figures_of_any_times_are_those_of_the_program(documents: dict[str, Path
         check_distribution(file, result.latency)
 
 
-@settings(derandomize=True, deadline=None, max_examples=10, database=None)
+@settings(max_examples=6)
 @given(edits(), edits())
 def test_any_timings_add_up_as_those_of_the_program(
     documents: dict[str, Path], some: dict[str, Timing], others: dict[str, Timing]

@@ -42,6 +42,7 @@ def plot_percentiles(timing: Timing, ax: Axes | None = None, *, label: str | Non
     # The histogram rounds up; no time is above the maximum.
     ax.plot(odds, [min(point.value_us / 1e3, timing.max_ms or 0.0) for point in points], label=label)
     ax.set_xscale("log")
+    ax.autoscale(axis="y")
     most = max(before, *odds) if odds else before
     marks = [1.0, 2.0] + [10.0**nines for nines in range(1, 10) if 10.0**nines <= most]
     ax.set_xticks(marks, [_name_of_odds(odds) for odds in marks])
@@ -68,7 +69,9 @@ def plot_series(result: Result, ax: Axes | None = None, *, figure: Literal["rate
     Warm-up and drain are shaded.
     """
     ax = _new_if_none(ax)
-    intervals = [interval for interval in result.series.intervals if interval.length_ns > 0]
+    # Rates of what is left of a second at the end of a phase would say little.
+    shortest_ns = result.series.width_ns / 2
+    intervals = [interval for interval in result.series.intervals if interval.length_ns >= shortest_ns]
     middles = [(interval.from_ns + interval.length_ns / 2) / 1e9 for interval in intervals]
     if figure == "rates":
         lines: list[tuple[str, str, list[float | None]]] = [
@@ -86,10 +89,12 @@ def plot_series(result: Result, ax: Axes | None = None, *, figure: Literal["rate
     for name, style, values in lines:
         known = [(x, y) for x, y in zip(middles, values, strict=True) if y is not None]
         ax.plot([x for x, _ in known], [y for _, y in known], style, marker=".", label=name)
-    for interval in intervals:
+    label = "warm-up, drain"
+    for interval in result.series.intervals:
         if interval.phase != "measured":
             ends_ns = interval.from_ns + interval.length_ns
-            ax.axvspan(interval.from_ns / 1e9, ends_ns / 1e9, color="0.9", linewidth=0)
+            ax.axvspan(interval.from_ns / 1e9, ends_ns / 1e9, color="0.9", linewidth=0, label=label)
+            label = "_"
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("time since the start of the run (s)")
     return _finished(ax, "lines")
@@ -114,10 +119,12 @@ def plot_sweep(
         _draw_means(ax, [(step, step.error_share) for step in good], "-", factor=100.0)
         _draw_means(ax, [(step, step.error_share) for step in limited], "", factor=100.0)
         ax.set_ylabel("errors (% of calls)")
+        _end_above(ax, [100.0 * step.error_share.value for step in steps])
     else:
         _draw_means(ax, [(step, step.response_ms) for step in good], "-")
         _draw_means(ax, [(step, step.response_ms) for step in limited], "")
         ax.set_ylabel("mean response time (ms)")
+        _end_above(ax, [step.response_ms.value for step in steps if step.response_ms is not None])
     ax.set_xlim(left=0.0)
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel(f"offered rate ({sweep.unit} per second)")
@@ -172,6 +179,11 @@ def _draw_means(ax: Axes, means: list[tuple[Step, Mean | None]], style: str, fac
     )
 
 
+def _end_above(ax: Axes, values: list[float]) -> None:
+    """Ends the vertical axis above these values, however far intervals of confidence reach."""
+    ax.set_ylim(top=1.2 * max(values, default=0.0) or 1.0)
+
+
 def _margins(mean: Mean | Change) -> tuple[float, float]:
     low = mean.value if mean.low is None else mean.low
     high = mean.value if mean.high is None else mean.high
@@ -197,11 +209,13 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
             capsize=3,
             label=f"{against.new.name} against {comparison.base.name}",
         )
+    if count == 1:
+        ax.set_title(f"{comparison.against[0].new.name} against {comparison.base.name}", fontsize="medium")
     ax.axvline(0.0, color="0.5", linewidth=1)
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlabel("change (%), with its interval of 95 % confidence")
-    return _finished(ax, "lines")
+    return _finished(ax, "lines" if count > 1 else None)
 
 
 def _new_if_none(ax: Axes | None) -> Axes:
