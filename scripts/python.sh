@@ -9,9 +9,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The newest versions that Python 3.10 can have.
+# The newest versions that Python 3.10 can have. Types of later numpys are written in the words of Python 3.12.
 TOOLS=(pytest==9.0.3 hypothesis==6.168.5 mypy==1.20.2 ruff==0.17.6
-    pandas==2.3.3 pandas-stubs==2.3.3.260113 matplotlib==3.10.9)
+    pandas==2.3.3 pandas-stubs==2.3.3.260113 matplotlib==3.10.9 "numpy<2.5")
 LONG=(nbclient==0.10.4 ipykernel==7.1.0)
 
 main() {

@@ -97,8 +97,10 @@ def test_a_series_is_drawn_in_rates_and_in_latencies(documents: dict[str, Path])
     result = httperf.load(documents["phases"], Result)
     rates = httperf.plot_series(result)
     assert rates.get_ylabel() == "calls per second"
-    intervals = [each for each in result.series.intervals if each.length_ns >= result.series.width_ns / 2]
-    assert points(rates)[1] == [each.rate(each.replies) for each in intervals]
+    assert points(rates)[1] == [each.rate(each.replies) for each in result.series.intervals if each.length_ns]
+    assert rates.get_legend_handles_labels()[1] == ["offered", "replies", "warm-up, drain"]
+    failed = httperf.plot_series(httperf.load(documents["status"], Result))
+    assert points(failed)[2] == points(failed)[1]
     assert httperf.plot_series(result, figure="latency").get_ylabel() == "latency (ms)"
 
 

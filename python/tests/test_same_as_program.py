@@ -63,6 +63,15 @@ def check_distribution(file: Path, timing: Timing) -> None:
     assert lines[-2].split()[2] == f"{most * 1e3:.3f},"
 
 
+def test_quantiles_that_no_report_has_are_those_of_objectives(url: str) -> None:
+    percents = ["10", "33.3", "50", "71", "90", "95.8"]
+    objectives = ",".join(f"{clock}p{percent}<1h" for clock in ("", "service.") for percent in percents)
+    result = httperf.run([url, "--rate", "400", "--num-conns", "100", "--slo", objectives], Result)
+    for index, timing in enumerate((result.latency, result.service)):
+        for percent, judged in zip(percents, result.objectives[index * len(percents) :], strict=False):
+            assert judged.measured == {"figure": timing.quantile_s(float(percent) / 100)}, judged.objective
+
+
 # From a microsecond to beyond an hour, with many that are equal.
 times_ns = st.lists(
     st.one_of(st.integers(0, 3000), st.sampled_from([0, 999_500, 1_000_000, 7_777_777]), st.integers(0, 5 * 10**12)),

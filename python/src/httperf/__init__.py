@@ -8,7 +8,7 @@
     result.series.to_pandas()            # second by second
 
 `httperf.run` starts the program and returns the same. Records have the names that they have in the document, with
-units at their ends; the modules of `httperf.documents` describe them all.
+units at their ends; the modules of `httperf.documents` describe each of them.
 """
 
 from __future__ import annotations

@@ -67,15 +67,6 @@ class IntervalMethods:
 
     if TYPE_CHECKING:
         length_ns: int
-        http_errors: int
-        unexpected: int
-        failed_calls: int
-
-    @property
-    def bad_calls(self) -> int:
-        """Calls that failed, or whose replies have a status of 400 or above or failed a check."""
-        # A reply with an error that was unexpected too counts once, as one that was unexpected.
-        return self.http_errors + self.unexpected + self.failed_calls
 
     def rate(self, count: int) -> float:
         """A count of this interval per second; 0 if the interval has no length."""

@@ -5,7 +5,7 @@ Each function draws into the given axes, or into new ones, and returns them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._load import Comparison, Result, Sweep
     from ._timing import Timing
     from .documents.comparison import Change
+    from .documents.result import Interval, Series
     from .documents.sweep import Mean, Step
 
 __all__ = ["plot_comparison", "plot_latency", "plot_percentiles", "plot_series", "plot_sweep"]
@@ -64,20 +65,20 @@ def _name_of_odds(odds: float) -> str:
 
 
 def plot_series(result: Result, ax: Axes | None = None, *, figure: Literal["rates", "latency"] = "rates") -> Axes:
-    """Draws a result over time: calls per second, or percentiles of the latency of the calls that were answered.
+    """Draws a result over time: calls per second (offered, answered, and what went wrong), or percentiles of the
+    latency of the calls that were answered.
 
     Warm-up and drain are shaded.
     """
     ax = _new_if_none(ax)
-    # Rates of what is left of a second at the end of a phase would say little.
-    shortest_ns = result.series.width_ns / 2
-    intervals = [interval for interval in result.series.intervals if interval.length_ns >= shortest_ns]
+    intervals = _drawn(result.series)
     middles = [(interval.from_ns + interval.length_ns / 2) / 1e9 for interval in intervals]
     if figure == "rates":
         lines: list[tuple[str, str, list[float | None]]] = [
-            ("offered", "--", [interval.rate(interval.offered) for interval in intervals]),
-            ("replies", "-", [interval.rate(interval.replies) for interval in intervals]),
-            ("without a good reply", ":", [interval.rate(interval.bad_calls) for interval in intervals]),
+            (name, style, [interval.rate(count(interval)) for interval in intervals])
+            for name, style, count in _COUNTS
+            # What never went wrong would be a line at 0.
+            if name in ("offered", "replies") or any(map(count, intervals))
         ]
         ax.set_ylabel("calls per second")
     else:
@@ -98,6 +99,26 @@ def plot_series(result: Result, ax: Axes | None = None, *, figure: Literal["rate
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("time since the start of the run (s)")
     return _finished(ax, "lines")
+
+
+def _drawn(series: Series) -> list[Interval]:
+    """Intervals that are long enough for a rate: what is left of a second at the end of a phase says little."""
+    drawn: list[Interval] = []
+    for interval in series.intervals:
+        is_first = not drawn or drawn[-1].phase != interval.phase
+        if interval.length_ns >= series.width_ns / 2 or (is_first and interval.length_ns > 0):
+            drawn.append(interval)
+    return drawn
+
+
+_COUNTS: list[tuple[str, str, Callable[[Interval], int]]] = [
+    ("offered", "--", lambda interval: interval.offered),
+    ("replies", "-", lambda interval: interval.replies),
+    ("failed", ":", lambda interval: interval.failed_calls),
+    ("status 400 or above", ":", lambda interval: interval.http_errors),
+    ("unexpected", ":", lambda interval: interval.unexpected),
+]
+"""Lines over time: name, style and count. A reply may have a status of 400 or above and be unexpected."""
 
 
 def plot_sweep(
