@@ -76,32 +76,36 @@ import os, signal, sys, threading, time
 import httperf
 
 def interrupt():
-    time.sleep(1)
+    while not (os.path.exists("log") and os.path.getsize("log")):
+        time.sleep(0.1)
     os.kill(os.getpid(), signal.SIGINT)
 
+# It is ignored where the tests were started in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=interrupt, daemon=True).start()
-result = httperf.run([sys.argv[1], "--rate", "50", "--duration", "120"], httperf.Result)
+arguments = [sys.argv[1], "--rate", "50", "--duration", "120", "--interval-log", "log"]
+result = httperf.run(arguments, httperf.Result)
 print(result.exit_status, result.ended_early, result.summary.replies > 0)
 """
 
 
-def test_an_interrupt_ends_a_run_with_what_was_measured(url: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src")}
-    command = [sys.executable, "-c", INTERRUPTED, url]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
-    assert (ended.stdout, ended.stderr) == ("0 asked True\n", "")
+def test_an_interrupt_ends_a_run_with_what_was_measured(url: str, tmp_path: Path) -> None:
+    assert output_of(INTERRUPTED, tmp_path, url) == "0 asked True\n"
 
 
 TWICE = """
-import os, signal, sys, threading, time
+import os, signal, threading, time
 import httperf
 
 def interrupt():
-    time.sleep(0.5)
+    while not os.path.exists("started"):
+        time.sleep(0.1)
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(0.3)
+    time.sleep(1)
     os.kill(os.getpid(), signal.SIGINT)
 
+# It is ignored where the tests were started in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=interrupt, daemon=True).start()
 try:
     httperf.run([])
@@ -110,13 +114,21 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_second_interrupt_kills_the_program(tmp_path: Path) -> None:
+def test_a_second_interrupt_kills_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stubborn = tmp_path / "stubborn"
-    stubborn.write_text("#!/bin/sh\ntrap '' INT\nexec sleep 60\n")
+    stubborn.write_text("#!/bin/sh\ntrap '' INT\n: >started\nexec sleep 90\n")
     stubborn.chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src"), "HTTPERF": os.fspath(stubborn)}
-    ended = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, timeout=50)
-    assert (ended.stdout, ended.stderr) == ("interrupted\n", "")
+    monkeypatch.setenv("HTTPERF", os.fspath(stubborn))
+    assert output_of(TWICE, tmp_path) == "interrupted\n"
+
+
+def output_of(script: str, folder: Path, *arguments: str) -> str:
+    """What a script prints that is run in this folder; it must not complain."""
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src")}
+    command = [sys.executable, "-c", script, *arguments]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=80)
+    assert ended.stderr == ""
+    return ended.stdout
 
 
 def test_a_program_that_a_signal_ended_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
