@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,17 @@ def _program() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def url(_program: None) -> Iterator[str]:
     """URL of a server that runs as long as the tests."""
-    command = [os.environ["HTTPERF"], "serve", "--listen", "127.0.0.1:0"]
+    with serving() as url:
+        yield url
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[str]:
+    """A server of the program with these options: its URL."""
+    command = [os.environ["HTTPERF"], "serve", "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
-        line = server.stdout.readline()
-        yield line.removeprefix("listening on ").strip()
+        yield server.stdout.readline().removeprefix("listening on ").strip()
         server.terminate()
 
 

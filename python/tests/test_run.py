@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import httperf
-from httperf import Capacity, Comparison, Result, RunError, Sweep
+from conftest import serving
+from httperf import Capacity, Comparison, Result, RunError, Sweep, TlsLab
 from support import ROOT
 
 
@@ -33,10 +34,17 @@ def test_other_commands_return_their_documents(url: str) -> None:
     assert len(sweep.runs) == 1
     trials = ["--trials", "1", "--trial-min", "0.2", "--trial-max", "0.3", "--start", "100", "--max-rate", "200"]
     capacity = httperf.run(["capacity", url, "--slo", "p90<5s", *trials, *quick], Capacity)
-    assert len(capacity.trials) == 1
+    assert list(capacity.to_pandas()["rate"]) == [trial.rate for trial in capacity.trials] == [100.0]
     turns = httperf.run(["ab", url, url, "--request-rate", "100", "--rounds", "2", "--trial", "0.2", *quick])
     assert isinstance(turns, Comparison)
     assert turns.base.name == url
+
+
+def test_variants_of_tls_are_compared() -> None:
+    with serving("--tls") as url:
+        lab = httperf.run(["tls-lab", url, "--groups", "X25519,P-256", "--rounds", "2", "--handshakes", "2"], TlsLab)
+    assert [variant.name for variant in lab.variants] == ["X25519", "P-256"]
+    assert (lab.rounds_complete, lab.interrupted) == (2, False)
 
 
 def test_saved_results_are_compared(documents: dict[str, Path]) -> None:
