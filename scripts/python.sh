@@ -24,7 +24,7 @@ main() {
     local tools=("${TOOLS[@]}") name=python
     if [ "${1-}" = long ]; then
         tools+=("${LONG[@]}")
-        name=python-long
+        name="python-long"
     fi
     find_environment "$target/tools/$name" "${tools[@]}"
 

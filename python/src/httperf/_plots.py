@@ -52,7 +52,7 @@ def plot_percentiles(timing: Timing, ax: Axes | None = None, *, label: str | Non
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("percentile")
     ax.set_ylabel("time (ms)")
-    return _finished(ax, label)
+    return _finished(ax, has_legend=label is not None)
 
 
 def _odds_of(points: list[Point], count: int) -> list[float]:
@@ -98,15 +98,17 @@ def plot_series(result: Result, ax: Axes | None = None, *, figure: Literal["rate
             label = "_"
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("time since the start of the run (s)")
-    return _finished(ax, "lines")
+    return _finished(ax, has_legend=True)
 
 
 def _drawn(series: Series) -> list[Interval]:
-    """Intervals that are long enough for a rate: what is left of a second at the end of a phase says little."""
+    """Intervals that are long enough for a rate: what is left of a second at the end of a phase says little, unless the
+    whole phase is short.
+    """
     drawn: list[Interval] = []
     for interval in series.intervals:
         is_first = not drawn or drawn[-1].phase != interval.phase
-        if interval.length_ns >= series.width_ns / 2 or (is_first and interval.length_ns > 0):
+        if interval.length_ns >= series.width_ns / (10 if is_first else 2):
             drawn.append(interval)
     return drawn
 
@@ -149,7 +151,7 @@ def plot_sweep(
     ax.set_xlim(left=0.0)
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel(f"offered rate ({sweep.unit} per second)")
-    return _finished(ax, "lines" if figure == "replies" else None)
+    return _finished(ax, has_legend=figure == "replies")
 
 
 def _draw_replies(ax: Axes, sweep: Sweep, good: list[Step], limited: list[Step]) -> None:
@@ -236,7 +238,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlabel("change (%), with its interval of 95 % confidence")
-    return _finished(ax, "lines" if count > 1 else None)
+    return _finished(ax, has_legend=count > 1)
 
 
 def _new_if_none(ax: Axes | None) -> Axes:
@@ -251,8 +253,8 @@ def _new_if_none(ax: Axes | None) -> Axes:
     return axes
 
 
-def _finished(ax: Axes, label: str | None) -> Axes:
+def _finished(ax: Axes, *, has_legend: bool) -> Axes:
     ax.grid(visible=True, alpha=0.3)
-    if label is not None:
+    if has_legend:
         ax.legend(frameon=False)
     return ax
