@@ -13,12 +13,12 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
 # The checks of `make test`, in this order. Those joined by `+` run at the same time.
-CHECKS = bootstrap format tests+lints+docs measured licences fuzz-minute
+CHECKS = bootstrap format tests+lints+docs measured python licences fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long bootstrap format lints tests measured docs semver generated licences fuzz-minute bench-smoke \
+.PHONY: help build demo test test-long bootstrap format lints tests measured python docs semver generated licences fuzz-minute bench-smoke \
         instructions bench fuzz oracle generate pictures fmt install uninstall clean
 
 help: ## list the targets
@@ -47,6 +47,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test it -- grpc model_servers autobahn thousands_of_handshakes
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test http3_servers
+	scripts/python.sh long
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
@@ -70,6 +71,9 @@ tests: ## run the tests, all of them even if some fail, but for those of `measur
 
 measured: ## run the tests that measure the machine, which is to do nothing else
 	CARGO='$(CARGO)' scripts/tests.py alone
+
+python: ## check the Python package, with the debug binary, if PyPI is within reach
+	scripts/python.sh
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -120,6 +124,8 @@ oracle: ## compare our parser for Hurl files with that of Hurl
 
 generate: ## write the generated files anew
 	$(CARGO) xtask generate
+	$(CARGO) build --locked -p httperf
+	HTTPERF=$(or $(CARGO_TARGET_DIR),target)/debug/httperf python3 python/generate.py
 
 pictures: ## draw the pictures of README and guides anew, from real runs on this machine (some minutes)
 	$(CARGO) xtask pictures

@@ -5,9 +5,9 @@
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
-#                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
+#                                openssl, Go, Python with venv, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
 #   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
-#                                Prometheus, InfluxDB, etcd, shellcheck, Python environments, mmdebstrap
+#                                Prometheus, InfluxDB, etcd, shellcheck, mmdebstrap
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -77,13 +77,13 @@ look_for_test_tools() {
     have node || missing+=(nodejs)
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
+    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     have tcpdump || missing+=(tcpdump)
     have valgrind || missing+=(valgrind)
     have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
 }
 
 look_for_launchers() {
-    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     have prometheus || missing+=(prometheus)
     have influxd || missing+=(influxdb)
     have slurmctld || missing+=(slurmctld)
