@@ -19,7 +19,7 @@ CHECKS = bootstrap format lints tests docs licences fuzz-minute
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
-        instructions bench fuzz oracle generate pictures fmt install uninstall clean
+        instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -50,6 +50,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
+	$(MAKE) check-site
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -115,6 +116,14 @@ generate: ## write the generated files anew
 
 pictures: ## draw the pictures of README and guides anew, from real runs on this machine (some minutes)
 	$(CARGO) xtask pictures
+
+# Into target/site, below CARGO_TARGET_DIR if that is set. Its pictures are drawn by the program from the saved results.
+site: ## make the site of the documents (target/site/index.html), which works without a network
+	scripts/site-tools.sh
+	$(CARGO) xtask site
+
+check-site: site ## check every link of the site, and look at every page in a browser at two widths
+	scripts/check-site.py
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -1,6 +1,6 @@
 //! The manual page httperf(1).
 
-mod prose;
+pub(crate) mod prose;
 
 use httperf::command_line::examples::Example;
 use httperf::command_line::grammar::help::{self, capitalised};
