@@ -118,9 +118,12 @@ async function open(address, width) {
     return frame;
 }
 function widest(page, width) {
-    const scrolls = (node) => node && node !== page.body && (getComputedStyle(node).overflowX !== 'visible' || scrolls(node.parentElement));
-    const nodes = [...page.querySelectorAll('main *')].filter((node) => !scrolls(node.parentElement));
-    const out = nodes.filter((node) => node.getBoundingClientRect().right > width + 1);
+    // Tables and code scroll by themselves; the page with all of it is not to.
+    const main = page.querySelector('main');
+    const scrolls = (node) => node !== main && (getComputedStyle(node).overflowX !== 'visible' || scrolls(node.parentElement));
+    const nodes = [...main.querySelectorAll('*')].filter((node) => !scrolls(node.parentElement));
+    const right = Math.min(width, main.getBoundingClientRect().right) + 1;
+    const out = nodes.filter((node) => node.getBoundingClientRect().right > right);
     return out.slice(0, 1).map((node) => `${node.tagName} ${node.textContent.trim().slice(0, 50)}`).join();
 }
 (async () => {
@@ -130,7 +133,7 @@ function widest(page, width) {
         const page = frame.contentDocument;
         const excess = page.scrollingElement.scrollWidth - width;
         const wide = widest(page, width);
-        if (excess > 0 || wide) found.push(`${path} at ${width}: ${excess} pixels too wide: ${wide}`);
+        if (excess > 0 || wide) found.push(`${path} at ${width}: too wide: ${wide || excess + ' pixels'}`);
         for (const picture of page.images) if (picture.naturalWidth === 0) found.push(`${path}: ${picture.src} is not shown`);
         frame.remove();
     }
