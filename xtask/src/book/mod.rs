@@ -247,6 +247,34 @@ mod tests {
         }
     }
 
+    /// The numbers, rounded, of the row of a saved self-check that has these words.
+    fn saved(words: &[&str]) -> Vec<f64> {
+        let text = read("bench/results/2026-11-21-self-check.txt").unwrap();
+        let row = text.lines().find(|line| words.iter().all(|word| line.contains(word)));
+        let row = row.unwrap_or_else(|| panic!("no row with {words:?}"));
+        row.split_whitespace().filter_map(|word| word.parse().ok()).map(f64::round).collect()
+    }
+
+    #[test]
+    fn the_accuracy_on_the_page_is_that_of_the_saved_self_check() {
+        let page = read("docs/internals/how-exact.md").unwrap();
+        let begun = saved(&["deterministic        1000  connect begun"]);
+        let sent = saved(&["deterministic        1000  SYN on the wire"]);
+        let latency = saved(&["deterministic        1000     400"]);
+        let connections = saved(&["connections  "])[0] / 1000.0;
+        let requests = saved(&["requests, kept"])[0] / 1000.0;
+        for expected in [
+            format!("at 1,000/s | {:.0} µs | {:.0} µs |", begun[1], begun[2]),
+            format!("by the packets | {:.0} µs | {:.0} µs |", sent[1], sent[2]),
+            format!("delay 1 ms | +{:.0} µs | {:.0} µs |", latency[3], latency[4]),
+            format!("minus that by the packets | +{:.0} µs | {:.0} µs |", latency[6], latency[7]),
+            format!("below 1 ms | {connections:.0},000/s |"),
+            format!("stay open | {requests:.0},000/s "),
+        ] {
+            assert!(page.contains(&expected), "the page lacks `{expected}`");
+        }
+    }
+
     #[test]
     fn paths_lead_from_file_to_file() {
         for (from, to, expected) in [
