@@ -18,8 +18,8 @@ CHECKS = bootstrap format tests+lints+docs measured python licences fuzz-minute
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long bootstrap format lints tests measured python docs semver generated licences fuzz-minute bench-smoke \
-        instructions bench fuzz oracle generate pictures fmt install uninstall clean
+.PHONY: help build demo test test-long bootstrap format lints tests measured python docs semver generated licences \
+        fuzz-minute bench-smoke instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -53,6 +53,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 	scripts/try-crates.sh
 	scripts/semver.sh
+	$(MAKE) check-site
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -129,6 +130,14 @@ generate: ## write the generated files anew
 
 pictures: ## draw the pictures of README and guides anew, from real runs on this machine (some minutes)
 	$(CARGO) xtask pictures
+
+# Into target/site, below CARGO_TARGET_DIR if that is set. Its pictures are drawn by the program from the saved results.
+site: ## make the site of the documents (target/site/index.html), which works without a network
+	scripts/site-tools.sh
+	$(CARGO) xtask site
+
+check-site: site ## check every link of the site, and look at every page in a browser at two widths
+	scripts/check-site.py
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -1,4 +1,4 @@
-//! Chores of this workspace: `cargo xtask generate [--check]` and `cargo xtask pictures`.
+//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures` and `cargo xtask site`.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,14 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate"] => xtask::write_generated().map(|()| ExitCode::SUCCESS),
         ["generate", "--check"] => check(),
         ["pictures"] => xtask::pictures::write_pictures().map(|()| ExitCode::SUCCESS),
-        _ => bail!("expected `generate`, `generate --check` or `pictures`, got `{}`", words.join(" ")),
+        ["site"] => {
+            let site = xtask::book::site::write_site()?;
+            println!("{}", site.join("index.html").display());
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            bail!("expected `generate`, `generate --check`, `pictures` or `site`, got `{}`", words.join(" "))
+        }
     }
 }
 

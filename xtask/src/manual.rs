@@ -1,6 +1,6 @@
 //! The manual page httperf(1).
 
-mod prose;
+pub(crate) mod prose;
 
 use httperf_program::command_line::examples::Example;
 use httperf_program::command_line::grammar::help::{self, capitalised};
