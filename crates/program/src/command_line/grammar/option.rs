@@ -7,7 +7,7 @@ use super::{ParseStop, Value, help};
 /// A declaration states what is special about the option, in this order:
 ///
 /// ```
-/// use httperf::command_line::grammar::Opt;
+/// use httperf_program::command_line::grammar::Opt;
 ///
 /// const RATE: Opt<f64> = Opt::with_value("rate", "X", "starts X connections per second")
 ///     .classic()
