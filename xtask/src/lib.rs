@@ -1,8 +1,9 @@
 //! Chores around the documents: generates the manual page and the references of options and workload files, finds out whether they are up to date, draws
-//! the pictures, and reads the commands in what people wrote.
+//! the pictures, and reads the commands in what people wrote. And the release, which packs them with the program.
 
 pub mod markdown;
 pub mod pictures;
+pub mod release;
 
 mod manual;
 mod reference;

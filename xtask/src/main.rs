@@ -1,4 +1,4 @@
-//! Chores of this workspace: `cargo xtask generate [--check]` and `cargo xtask pictures`.
+//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures` and `cargo xtask release`.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,11 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate"] => xtask::write_generated().map(|()| ExitCode::SUCCESS),
         ["generate", "--check"] => check(),
         ["pictures"] => xtask::pictures::write_pictures().map(|()| ExitCode::SUCCESS),
-        _ => bail!("expected `generate`, `generate --check` or `pictures`, got `{}`", words.join(" ")),
+        ["release", ref options @ ..] => xtask::release::run(options).map(|()| ExitCode::SUCCESS),
+        _ => bail!(
+            "expected `generate`, `generate --check`, `pictures` or `release`, got `{}`",
+            words.join(" ")
+        ),
     }
 }
 
