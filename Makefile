@@ -18,7 +18,7 @@ CHECKS = bootstrap format lints tests docs licences fuzz-minute
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
+.PHONY: help build demo packages test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
         instructions bench fuzz oracle generate pictures fmt install uninstall clean
 
 help: ## list the targets
@@ -29,6 +29,10 @@ build: ## build the release binary
 
 demo: ## install what is missing, build, and run a first load test against the built-in server
 	scripts/demo.sh
+
+packages: ## build every package of the current commit, as a snapshot, into target/dist (some 40 minutes)
+	scripts/release-tools.sh
+	$(CARGO) xtask release --snapshot
 
 test: ## run every check, also after one that fails; a table at the end says what came of each
 	@scripts/checks.sh $(CHECKS)
@@ -50,6 +54,10 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
+	scripts/release-tools.sh
+	$(CARGO) xtask release --snapshot
+	scripts/try-packages.sh
+	scripts/try-reproducible.sh
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
