@@ -102,3 +102,69 @@ fn package(root: &Path) -> anyhow::Result<serde_json::Value> {
 fn text(package: &serde_json::Value, field: &str) -> Option<String> {
     package[field].as_str().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A clone with a package of this name, and nothing else.
+    fn clone() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        fs::create_dir(folder.path().join("src")).expect("a folder can be made");
+        for (name, contents) in [
+            (
+                "Cargo.toml",
+                "[package]\nname = \"httperf\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[workspace]\n",
+            ),
+            ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"httperf\"\nversion = \"1.0.0\"\n"),
+            ("src/main.rs", "fn main() {}\n"),
+        ] {
+            fs::write(folder.path().join(name), contents).expect("a file can be written");
+        }
+        git(&folder, &["init", "--quiet"]);
+        git(&folder, &["add", "."]);
+        git(&folder, &["commit", "--quiet", "--no-gpg-sign", "--message=first"]);
+        folder
+    }
+
+    fn git(folder: &tempfile::TempDir, words: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]).args(words);
+        git.env("GIT_COMMITTER_DATE", "1700000000 +0100");
+        output(git.current_dir(folder.path())).expect("git works");
+    }
+
+    fn read(folder: &tempfile::TempDir, snapshot: bool) -> Result<Source, String> {
+        let source = Some(folder.path().to_owned());
+        let options = Options { out: None, targets: Vec::new(), source, snapshot };
+        Source::read(&options).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn a_release_is_made_of_a_tagged_commit_without_changes() {
+        let folder = clone();
+        let problem = read(&folder, false).expect_err("it has no tag");
+        assert!(problem.contains("has no tag `v1.0.0`"), "{problem}");
+        git(&folder, &["tag", "v0.9.9"]);
+        read(&folder, false).expect_err("the tag is that of another version");
+        git(&folder, &["tag", "v1.0.0"]);
+        let source = read(&folder, false).expect("this is a release");
+        assert_eq!(
+            (&source.version[..], &source.revision[..], source.seconds),
+            ("1.0.0", "1", 1_700_000_000)
+        );
+        fs::write(folder.path().join("new"), "").expect("a file can be written");
+        let problem = read(&folder, false).expect_err("it has changes");
+        assert!(problem.contains("changes that are not committed:\n?? new"), "{problem}");
+    }
+
+    #[test]
+    fn a_snapshot_is_older_than_the_release() {
+        let source = read(&clone(), true).expect("anything will do");
+        assert!(source.revision.starts_with("0.g"), "{}", source.revision);
+        assert_eq!(source.date("+%Y-%m-%dT%H:%M:%SZ").expect("date works"), "2023-11-14T22:13:20Z");
+        assert_eq!(source.maintainer(), "The httperf authors <httperf@example.org>");
+    }
+}
