@@ -2,10 +2,21 @@
 {
   description = "HTTP load generator that keeps its schedule and reports its own error";
 
-  inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";
+  inputs = {
+    nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";
+    # The checksum goes into flake.lock when it is first fetched.
+    source = {
+      url = "tarball+@URL@";
+      flake = false;
+    };
+  };
 
   outputs =
-    { self, nixpkgs }:
+    {
+      self,
+      nixpkgs,
+      source,
+    }:
     let
       systems = [
         "x86_64-linux"
@@ -18,11 +29,6 @@
         system:
         let
           pkgs = nixpkgs.legacyPackages.${system};
-          source = pkgs.fetchzip {
-            url = "@URL@";
-            # The checksum of what is in the archive, which nix tells when it is wrong.
-            hash = pkgs.lib.fakeHash;
-          };
         in
         {
           default = pkgs.rustPlatform.buildRustPackage {
