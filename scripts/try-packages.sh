@@ -224,7 +224,7 @@ load() {
 run_load() {
     local protocol
     for protocol in 1.1 2 3; do
-        "$@" "https://localhost:$PORT/" --http-version "$protocol" --num-conns 20 --rate 50 --timeout 20 |
+        "$@" "https://127.0.0.1:$PORT/" --http-version "$protocol" --num-conns 20 --rate 50 --timeout 20 |
             grep -F 'replies 20' || return 1
     done
 }

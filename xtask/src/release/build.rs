@@ -18,7 +18,7 @@ pub(super) struct Binary {
 }
 
 /// Larger binaries are refused: something was linked that nobody meant to.
-const MAX_BYTES: u64 = 20_000_000;
+const MAX_BYTES: u64 = 40_000_000;
 
 /// Libraries that every Linux with glibc has.
 const GLIBC_LIBRARIES: &[&str] =
