@@ -199,7 +199,8 @@ use_in_tree() {
     fi
     in_tree bash -c '. /usr/share/bash-completion/completions/httperf && complete -p httperf'
     if [ -x "$tree/usr/bin/zsh" ]; then
-        in_tree zsh -c 'autoload -Uz compinit && compinit -u -D && [[ ${_comps[httperf]} == _httperf ]]'
+        # Debian's zsh does not look where those of other distributions do.
+        in_tree zsh -c 'fpath+=(/usr/share/zsh/site-functions); autoload -Uz compinit && compinit -u -D && [[ ${_comps[httperf]} == _httperf ]]'
     fi
     if [ -x "$tree/usr/bin/fish" ]; then
         in_tree fish -c 'complete --do-complete "httperf --num-con"' | grep -e --num-conns >/dev/null
@@ -216,9 +217,16 @@ load() {
         sleep 0.1
     done
     run_load "$@" || status=$?
-    kill "$server"
+    stop "$server"
     wait "$server" || true
     return "$status"
+}
+
+# Ends a process with all that it started: a server may run below shells, chroot and containers.
+stop() {
+    local child
+    for child in $(pgrep --parent "$1"); do stop "$child"; done
+    kill "$1" 2>/dev/null || true
 }
 
 run_load() {
