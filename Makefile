@@ -12,14 +12,14 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
-# The checks of `make test`, in this order.
-CHECKS = bootstrap format lints tests docs licences fuzz-minute
+# The checks of `make test`, in this order. Those joined by `+` run at the same time.
+CHECKS = bootstrap format tests+lints+docs measured python licences fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo packages test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
-        instructions bench fuzz oracle generate pictures fmt install uninstall clean
+.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs semver generated licences \
+        fuzz-minute bench-smoke instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -51,9 +51,13 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test launchers
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test it -- grpc model_servers autobahn thousands_of_handshakes
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test http3_servers
+	scripts/python.sh long
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
+	scripts/try-crates.sh
+	scripts/semver.sh
+	$(MAKE) check-site
 	scripts/release-tools.sh
 	$(CARGO) xtask release --snapshot
 	scripts/try-packages.sh
@@ -70,12 +74,21 @@ lints: ## run clippy, warnings are errors
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 # Most end-to-end tests wait more than they compute.
-tests: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
-tests: ## run the tests, all of them even if some fail
-	CARGO='$(CARGO)' scripts/tests.py
+tests measured: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
+tests: ## run the tests, all of them even if some fail, but for those of `measured`
+	CARGO='$(CARGO)' scripts/tests.py together
+
+measured: ## run the tests that measure the machine, which is to do nothing else
+	CARGO='$(CARGO)' scripts/tests.py alone
+
+python: ## check the Python package, with the debug binary, if PyPI is within reach
+	scripts/python.sh
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+semver: ## check that the library keeps its interface since the newest release
+	scripts/semver.sh
 
 generated: ## check that generated files are up to date
 	$(CARGO) xtask generate --check
@@ -120,9 +133,19 @@ oracle: ## compare our parser for Hurl files with that of Hurl
 
 generate: ## write the generated files anew
 	$(CARGO) xtask generate
+	$(CARGO) build --locked -p httperf
+	HTTPERF=$(or $(CARGO_TARGET_DIR),target)/debug/httperf python3 python/generate.py
 
 pictures: ## draw the pictures of README and guides anew, from real runs on this machine (some minutes)
 	$(CARGO) xtask pictures
+
+# Into target/site, below CARGO_TARGET_DIR if that is set. Its pictures are drawn by the program from the saved results.
+site: ## make the site of the documents (target/site/index.html), which works without a network
+	scripts/site-tools.sh
+	$(CARGO) xtask site
+
+check-site: site ## check every link of the site, and look at every page in a browser at two widths
+	scripts/check-site.py
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -5,10 +5,10 @@
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
-#                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
+#                                openssl, Go, Python with venv, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
 #   scripts/bootstrap.sh release what building needs, and what packages are built with: dpkg, rpm, buildah, Python environments
 #   scripts/bootstrap.sh long    what the tests need, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
-#                                Prometheus, InfluxDB, etcd, shellcheck, Python environments, mmdebstrap; what
+#                                Prometheus, InfluxDB, etcd, shellcheck, mmdebstrap; what
 #                                packages are built with and looked at: lintian, rpmlint, pipx, qemu, ruby, nix
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
@@ -81,6 +81,7 @@ look_for_test_tools() {
     have node || missing+=(nodejs)
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
+    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     have tcpdump || missing+=(tcpdump)
     have valgrind || missing+=(valgrind)
     have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
@@ -95,7 +96,6 @@ look_for_packagers() {
 }
 
 look_for_launchers() {
-    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     have prometheus || missing+=(prometheus)
     have influxd || missing+=(influxdb)
     have slurmctld || missing+=(slurmctld)

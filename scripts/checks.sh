@@ -3,6 +3,9 @@
 #
 #   scripts/checks.sh CHECK...     each is a target of the Makefile
 #
+# Of checks joined by `+`, the first runs in front. Once it has made the file that CHECKS_READY names, those behind it run
+# meanwhile, one after another and at the lowest priority: what computes takes the time in which tests wait.
+#
 # A check may leave something out because this machine lacks what it needs; it then adds a line with the reason to the
 # file that CHECKS_SKIPPED names. Exit status: 0 if every check passed, 1 if one failed, 130 after an interrupt.
 set -uo pipefail
@@ -12,12 +15,13 @@ main() {
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     interrupted=
-    trap 'interrupted=yes' INT TERM
+    behind=
+    trap interrupt INT TERM
     if [ -t 1 ]; then export CARGO_TERM_COLOR=${CARGO_TERM_COLOR-always}; fi
     rows=()
-    all_passed=0 all_failed=0 all_skipped=0 failed_checks=0 all_seconds=0
-    for check in "$@"; do
-        run "$check"
+    all_passed=0 all_failed=0 all_skipped=0 failed_checks=0 all_began=$SECONDS
+    for group in "$@"; do
+        run_group ${group//+/ }
         [ -z "$interrupted" ] || break
     done
     print_table
@@ -25,18 +29,63 @@ main() {
     [ "$failed_checks" -eq 0 ]
 }
 
+interrupt() {
+    interrupted=yes
+    # It has a process group of its own.
+    if [ -n "$behind" ]; then kill -TERM -- "-$behind" 2>/dev/null; fi
+}
+
+# Runs the first check, and the others meanwhile; what those print is shown at the end.
+run_group() {
+    local first=$1 check
+    shift
+    if [ $# -gt 0 ]; then
+        export CHECKS_READY=$folder/$first.ready
+        set -m
+        nice -n 19 scripts/checks.sh --behind "$folder" "$first" "$@" &
+        behind=$!
+        set +m
+    fi
+    printf '\n==> %s\n' "$first"
+    run "$first" 2>&1 | tee "$folder/$first.log"
+    if [ -n "$behind" ]; then
+        wait "$behind"
+        behind=
+    fi
+    count "$first"
+    for check in "$@"; do
+        printf '\n==> %s\n' "$check"
+        [ ! -e "$folder/$check.log" ] || cat "$folder/$check.log"
+        count "$check"
+    done
+}
+
+# Runs checks behind another one, for `run_group`.
+run_behind() {
+    folder=$1
+    local first=$2
+    shift 2
+    until [ -e "$CHECKS_READY" ] || [ -e "$folder/$first.ended" ]; do sleep 1; done
+    for check in "$@"; do run "$check" >"$folder/$check.log" 2>&1; done
+}
+
+# Runs a check, and leaves its exit status and its time in files.
 run() {
-    local check=$1 log=$folder/$1.log began=$SECONDS result=passed status passed failed skipped seconds
+    local check=$1 began=$SECONDS
     export CHECKS_SKIPPED=$folder/$check.skipped
     : >"$CHECKS_SKIPPED"
-    printf '\n==> %s\n' "$check"
-    "${MAKE:-make}" --no-print-directory "$check" 2>&1 | tee "$log"
-    status=${PIPESTATUS[0]}
-    seconds=$((SECONDS - began))
+    "${MAKE:-make}" --no-print-directory "$check"
+    echo "$? $((SECONDS - began))" >"$folder/$check.ended"
+}
+
+# Adds what came of a check to the table.
+count() {
+    local check=$1 log=$folder/$1.log result=passed status seconds passed failed skipped
+    read -r status seconds 2>/dev/null <"$folder/$check.ended" || { status=1 seconds=0; }
     # Of every test program: `test result: ok. 12 passed; 0 failed; 1 ignored; …`.
     passed=$(sum passed "$log")
     failed=$(sum failed "$log")
-    skipped=$(($(sum ignored "$log") + $(wc -l <"$CHECKS_SKIPPED")))
+    skipped=$(($(sum ignored "$log") + $(cat "$folder/$check.skipped" 2>/dev/null | wc -l)))
     if [ "$status" -ne 0 ]; then
         result=failed
         failed_checks=$((failed_checks + 1))
@@ -47,13 +96,12 @@ run() {
     all_passed=$((all_passed + passed))
     all_failed=$((all_failed + failed))
     all_skipped=$((all_skipped + skipped))
-    all_seconds=$((all_seconds + seconds))
     rows+=("$(row "$check" "$result" "$passed" "$failed" "$skipped" "$seconds")")
 }
 
 # The sum of the numbers before a word in the lines that end test programs.
 sum() {
-    sed -n "s/.*test result: .* \([0-9]*\) $1;.*/\1/p" "$2" | awk '{ sum += $1 } END { print sum + 0 }'
+    sed -n "s/.*test result: .* \([0-9]*\) $1;.*/\1/p" "$2" 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 row() {
@@ -76,8 +124,13 @@ print_table() {
     printf '%s\n' "${rows[@]}"
     local result=passed
     if [ -n "$interrupted" ]; then result=interrupted; elif [ "$failed_checks" -gt 0 ]; then result=failed; fi
-    row all "$result" "$all_passed" "$all_failed" "$all_skipped" "$all_seconds"
+    row all "$result" "$all_passed" "$all_failed" "$all_skipped" "$((SECONDS - all_began))"
     echo
 }
 
-main "$@"
+if [ "${1-}" = --behind ]; then
+    shift
+    run_behind "$@"
+else
+    main "$@"
+fi

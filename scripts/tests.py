@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Builds and runs all tests of the workspace, as `cargo test --workspace` does, several test programs at a time.
+"""Builds the tests of the workspace as `cargo test --workspace` does, and runs them several test programs at a time.
 
-Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The
-program whose tests measure the machine runs alone, at the end. The output of a program appears when it has ended. Exit
+    scripts/tests.py together    all but the program whose tests measure the machine
+    scripts/tests.py alone       that one
+
+Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The output of a
+program appears when it has ended. When all are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit
 status: 0 if every test passed, 1 if one failed or cannot be built, 130 after an interrupt.
 """
 
@@ -27,16 +30,19 @@ def main():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    which = sys.argv[1:]
+    if which not in (["together"], ["alone"]):
+        sys.exit(f"scripts/tests.py: expected `together` or `alone`, got `{' '.join(which)}`")
     programs = build()
-    together = sorted((program for program in programs if program[0] not in ALONE), key=order)
-    alone = [program for program in programs if program[0] in ALONE]
-    passed = True
-    with concurrent.futures.ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for succeeded in pool.map(run, together):
-            passed = passed and succeeded
-    for program in alone:
-        passed = run(program) and passed
-    passed = subprocess.run([*TEST, "--doc", "--no-fail-fast"]).returncode == 0 and passed
+    if "CHECKS_READY" in os.environ:
+        pathlib.Path(os.environ["CHECKS_READY"]).touch()
+    if which == ["alone"]:
+        passed = all([run(program) for program in programs if program[0] in ALONE])
+    else:
+        together = sorted((program for program in programs if program[0] not in ALONE), key=order)
+        with concurrent.futures.ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+            passed = all(list(pool.map(run, together)))
+        passed = subprocess.run([*TEST, "--doc", "--no-fail-fast"]).returncode == 0 and passed
     sys.exit(0 if passed else 1)
 
 

@@ -1,12 +1,17 @@
-//! Chores around the documents: generates the manual page and the references of options and workload files, finds out whether they are up to date, draws
-//! the pictures, and reads the commands in what people wrote. And the release, which packs them with the program.
+//! Chores around the documents: generates the manual page and the pages of the reference, finds out whether they are up to
+//! date, draws the pictures, makes the site, and reads the commands in what people wrote. And the release, which packs them with
+//! the program.
 
+pub mod book;
 pub mod markdown;
 pub mod pictures;
 pub mod release;
 
+mod environment;
+mod exit_statuses;
 mod manual;
 mod reference;
+mod schemas;
 mod workload_file;
 
 use std::fs;
@@ -26,12 +31,16 @@ pub struct Generated {
 /// Generates all documents, without writing them.
 #[must_use]
 pub fn generated() -> Vec<Generated> {
-    let commands = httperf::commands::descriptions();
-    vec![
+    let commands = httperf_program::commands::descriptions();
+    let mut generated = vec![
         Generated { path: "docs/man/httperf.1", contents: manual::page(&commands) },
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
         Generated { path: "docs/reference/workload-file.md", contents: workload_file::page() },
-    ]
+        Generated { path: "docs/reference/exit-statuses.md", contents: exit_statuses::page() },
+        Generated { path: "docs/reference/environment.md", contents: environment::page() },
+    ];
+    generated.extend(schemas::pages());
+    generated
 }
 
 /// Writes all generated documents.

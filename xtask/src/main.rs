@@ -1,4 +1,4 @@
-//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures` and `cargo xtask release`.
+//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures`, `cargo xtask site` and `cargo xtask release`.
 
 use std::process::ExitCode;
 
@@ -12,8 +12,13 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate", "--check"] => check(),
         ["pictures"] => xtask::pictures::write_pictures().map(|()| ExitCode::SUCCESS),
         ["release", ref options @ ..] => xtask::release::run(options).map(|()| ExitCode::SUCCESS),
+        ["site"] => {
+            let site = xtask::book::site::write_site()?;
+            println!("{}", site.join("index.html").display());
+            Ok(ExitCode::SUCCESS)
+        }
         _ => bail!(
-            "expected `generate`, `generate --check`, `pictures` or `release`, got `{}`",
+            "expected `generate`, `generate --check`, `pictures`, `site` or `release`, got `{}`",
             words.join(" ")
         ),
     }

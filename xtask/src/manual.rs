@@ -1,10 +1,10 @@
 //! The manual page httperf(1).
 
-mod prose;
+pub(crate) mod prose;
 
-use httperf::command_line::examples::Example;
-use httperf::command_line::grammar::help::{self, capitalised};
-use httperf::command_line::grammar::{Description, OptDescription, ValueForm};
+use httperf_program::command_line::examples::Example;
+use httperf_program::command_line::grammar::help::{self, capitalised};
+use httperf_program::command_line::grammar::{Description, OptDescription, ValueForm};
 use roff::{Inline, Roff, bold, italic, roman};
 
 use prose::Entry;
@@ -206,7 +206,7 @@ fn marked_up(text: &str) -> Vec<Inline> {
 mod tests {
     #[test]
     fn backticks_in_texts_come_in_pairs() {
-        for command in httperf::commands::descriptions() {
+        for command in httperf_program::commands::descriptions() {
             for option in command.options() {
                 for text in option.details.iter().chain([&option.help]) {
                     assert_eq!(text.matches('`').count() % 2, 0, "--{}: {text}", option.long);

@@ -79,6 +79,24 @@ pub fn blocks(document: &str) -> Vec<Block> {
     found
 }
 
+/// The files that a document shows, with their names: fenced blocks behind a paragraph that ends in `` `NAME`: ``.
+#[must_use]
+pub fn files_shown(document: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut name = None;
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("```") {
+            let contents: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with("```")).collect();
+            found.extend(name.take().map(|name| (name, contents.join("\n") + "\n")));
+        } else if !line.is_empty() {
+            let span = line.strip_suffix("`:").and_then(|line| line.rsplit_once('`'));
+            name = span.map(|(_, name)| name.to_owned());
+        }
+    }
+    found
+}
+
 /// The commands of this program in code spans: those within the text, and those in cells of tables.
 #[must_use]
 pub fn commands_in_spans(document: &str) -> Vec<String> {
@@ -102,6 +120,12 @@ mod tests {
     fn blocks_are_indented_or_fenced() {
         let document = "text\n    goes on\n\n    a\n      b\n\n    c\n\ntext\n\n```sh\n  d\n\n```\ntext\n";
         assert_eq!(blocks(document), [block(&["a", "  b", "", "c"]), block(&["  d", ""])]);
+    }
+
+    #[test]
+    fn files_have_the_names_before_them() {
+        let document = "Two files. `a.txt`:\n\n```\nx\n\ny\n```\n\n```\nno file\n```\n`b`: no\n\n    c\n";
+        assert_eq!(files_shown(document), [("a.txt".to_owned(), "x\n\ny\n".to_owned())]);
     }
 
     #[test]

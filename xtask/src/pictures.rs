@@ -1,4 +1,5 @@
-//! Pictures in the documents, drawn anew from real runs of the commands beside them in the README.
+//! Pictures in the documents. Each is drawn by the program from saved documents of real runs: those of the commands on the
+//! page that shows it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,88 +10,202 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::markdown;
+use crate::markdown::{Block, blocks};
+
+/// The folder with the documents that pictures are drawn from.
+const DOCUMENTS: &str = "docs/pictures";
 
 /// A picture that documents show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Path relative to the root of the workspace.
     pub path: &'static str,
-    /// Name of the file that the README's command writes.
-    file: &'static str,
-    /// Beginning of that command.
-    command: &'static str,
+    /// Names of the saved documents that it shows, in order.
+    pub documents: &'static [&'static str],
+    /// Page with the commands that make them.
+    pub page: &'static str,
+    /// The way to make them from that page.
+    source: Source,
 }
 
-/// All pictures.
-pub const PICTURES: &[Picture] =
-    &[Picture { path: "docs/guide/sweep.svg", file: "sweep.svg", command: "httperf sweep " }];
+/// The commands that make the documents of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The command that begins with this, against the first server of the page.
+    Command(&'static str),
+    /// A block, as a script of the shell: the first one that begins with this.
+    Script(&'static str),
+}
 
-/// Beginning of the command that starts the server of the README's tour.
+/// Beginning of commands that start a server.
 const SERVER: &str = "httperf serve ";
+
+/// All pictures.
+pub const PICTURES: &[Picture] = &[
+    Picture {
+        path: "docs/guide/sweep.svg",
+        documents: &["sweep.json"],
+        page: "README.md",
+        source: Source::Command("httperf sweep "),
+    },
+    Picture {
+        path: "docs/measure/coordinated-omission.svg",
+        documents: &["closed-loop.json", "open-loop.json"],
+        page: "docs/measure/coordinated-omission.md",
+        source: Source::Script(SERVER),
+    },
+];
 
 /// Exit statuses of `--strict`. An overloaded server leaves calls unfinished, which alone makes a run SUSPECT.
 const SUSPECT: i32 = 2;
 const INVALID: i32 = 3;
 
-/// Builds the release program, starts the README's server on this machine, runs the commands, and puts what they draw in its
-/// place. It takes some minutes.
+impl Picture {
+    /// Draws the picture from its saved documents.
+    ///
+    /// # Errors
+    ///
+    /// The program fails.
+    pub fn draw(&self, program: &Path, to: &Path) -> anyhow::Result<()> {
+        let mut plot = Command::new(program);
+        plot.arg("plot").args(self.documents).arg("--output").arg(to);
+        // Curves have the names of files, so there are to be no folders in them.
+        plot.current_dir(super::root().join(DOCUMENTS));
+        let output = plot.output().with_context(|| format!("starting {}", program.display()))?;
+        ensure!(
+            output.status.success(),
+            "{} cannot be drawn: {}",
+            self.path,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(())
+    }
+
+    /// The script of the shell that makes the documents, if it is one.
+    ///
+    /// # Errors
+    ///
+    /// The page lacks it.
+    pub fn script(&self) -> anyhow::Result<Option<String>> {
+        let Source::Script(beginning) = self.source else { return Ok(None) };
+        let found = self.blocks()?.into_iter().find(|block| block.first_line().starts_with(beginning));
+        let block = found.with_context(|| format!("{} has no such block", self.page))?;
+        Ok(Some(block.lines.join("\n")))
+    }
+
+    /// A command of the page.
+    fn command(&self, beginning: &str) -> anyhow::Result<String> {
+        let mut commands = self.blocks()?.into_iter().flat_map(|block| block.commands());
+        let found = commands.find(|command| command.starts_with(beginning));
+        found.with_context(|| format!("{} has no command that begins with `{beginning}`", self.page))
+    }
+
+    fn blocks(&self) -> anyhow::Result<Vec<Block>> {
+        let page = super::root().join(self.page);
+        let text = fs::read_to_string(&page).with_context(|| format!("reading {}", page.display()))?;
+        Ok(blocks(&text))
+    }
+}
+
+/// Builds the release program, makes the runs of all pictures anew, saves their documents, and draws them. It takes some
+/// minutes.
 ///
 /// # Errors
 ///
-/// The README lacks a command, a command fails, or a picture cannot be written.
+/// A page lacks a command, a command fails, or a file cannot be written.
 pub fn write_pictures() -> anyhow::Result<()> {
-    let readme = fs::read_to_string(super::root().join("README.md")).context("reading README.md")?;
-    let commands: Vec<String> =
-        markdown::blocks(&readme).iter().flat_map(markdown::Block::commands).collect();
-    let command = |beginning: &str| {
-        let found = commands.iter().find(|command| command.starts_with(beginning));
-        found.with_context(|| format!("README.md has no command that begins with `{beginning}`"))
-    };
     let workshop = Workshop::build()?;
-    let _server = workshop.serve(command(SERVER)?)?;
+    let documents = super::root().join(DOCUMENTS);
+    fs::create_dir_all(&documents).with_context(|| format!("creating {}", documents.display()))?;
     for picture in PICTURES {
-        workshop.run(command(picture.command)?)?;
-        let (from, to) = (workshop.folder.join(picture.file), super::root().join(picture.path));
-        fs::copy(&from, &to).with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
+        match picture.source {
+            Source::Command(beginning) => {
+                let _server = workshop.serve(&picture.command(SERVER)?)?;
+                workshop.run(&picture.command(beginning)?)?;
+            }
+            Source::Script(_) => {
+                let script = picture.script()?.expect("its source is one");
+                let status = workshop.shell(&script).status().context("starting sh")?;
+                ensure!(status.success(), "the commands of {} failed: {status}", picture.page);
+            }
+        }
+        for name in picture.documents {
+            let document = usable(&workshop.folder.join(name))?;
+            let to = documents.join(name);
+            fs::write(&to, document).with_context(|| format!("writing {}", to.display()))?;
+        }
+        picture.draw(&workshop.program, &super::root().join(picture.path))?;
     }
+    Ok(())
+}
+
+/// A result on a single line, which takes a quarter of the space; refuses one whose figures do not describe the server.
+fn usable(document: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(document).with_context(|| format!("reading {}", document.display()))?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("reading {}", document.display()))?;
+    let is_invalid = value["verdict"]["level"] == "INVALID";
+    ensure!(!is_invalid, "{} is INVALID: try again when the machine is idle", document.display());
+    Ok(format!("{value}\n"))
+}
+
+/// The target folder that this program was built in, `TARGET/PROFILE/xtask`.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
+    let own = own_folder()?;
+    Ok(own.parent().context("this program lies in no target folder")?.to_owned())
+}
+
+fn own_folder() -> anyhow::Result<PathBuf> {
+    let own = env::current_exe().context("looking for this program")?;
+    Ok(own.parent().context("this program lies in no folder")?.to_owned())
+}
+
+/// Builds the program in the profile of this one, and returns its path.
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
+    let folder = own_folder()?;
+    build(if folder.ends_with("release") { &["--release"] } else { &[] })?;
+    Ok(folder.join("httperf"))
+}
+
+fn build(options: &[&str]) -> anyhow::Result<()> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--locked", "--package", "httperf"]).args(options).current_dir(super::root());
+    ensure!(build.status().context("starting cargo")?.success(), "the program cannot be built");
     Ok(())
 }
 
 /// The release program, and a folder for what it writes.
 struct Workshop {
+    program: PathBuf,
     folder: PathBuf,
     search_path: OsString,
 }
 
 impl Workshop {
     fn build() -> anyhow::Result<Self> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--release", "--locked", "--package", "httperf"]).current_dir(super::root());
-        ensure!(build.status().context("starting cargo")?.success(), "the program cannot be built");
-        // This program is `TARGET/PROFILE/xtask`.
-        let own = env::current_exe().context("looking for this program")?;
-        let target = own.parent().and_then(Path::parent).context("this program lies in no target folder")?;
+        build(&["--release"])?;
+        let target = target_folder()?;
         let folder = target.join("pictures");
         fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
         let others = env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(target.join("release")).chain(env::split_paths(&others));
-        Ok(Self { search_path: env::join_paths(folders)?, folder })
+        let release = target.join("release");
+        let program = release.join("httperf");
+        let folders = std::iter::once(release).chain(env::split_paths(&others));
+        Ok(Self { program, search_path: env::join_paths(folders)?, folder })
     }
 
-    /// A command as a shell understands it.
-    fn shell(&self, command: &str) -> Command {
-        println!("$ {command}");
+    /// Commands as a shell understands them.
+    fn shell(&self, commands: &str) -> Command {
+        println!("$ {commands}");
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec {command}")]);
-        shell.current_dir(&self.folder).env("PATH", &self.search_path);
+        shell.args(["-c", commands]).current_dir(&self.folder).env("PATH", &self.search_path);
         shell
     }
 
     /// Runs a command, whose figures have to describe the server.
     fn run(&self, command: &str) -> anyhow::Result<()> {
-        let command = format!("{command} --strict");
+        let command = format!("exec {command} --strict");
         let status = self.shell(&command).status().context("starting sh")?;
         ensure!(status.code() != Some(INVALID), "a run was INVALID: try again when the machine is idle");
         ensure!(status.success() || status.code() == Some(SUSPECT), "`{command}` failed: {status}");
@@ -99,7 +214,8 @@ impl Workshop {
 
     /// Starts a server, and waits until it listens.
     fn serve(&self, command: &str) -> anyhow::Result<Server> {
-        let mut server = Server(self.shell(command).stdout(Stdio::piped()).spawn().context("starting sh")?);
+        let mut shell = self.shell(&format!("exec {command}"));
+        let mut server = Server(shell.stdout(Stdio::piped()).spawn().context("starting sh")?);
         let stdout = server.0.stdout.take().expect("its output is piped");
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).context("reading what the server prints")?;

@@ -232,6 +232,37 @@ const LAUNCHERS: &[Launcher] = &[
     },
 ];
 
+/// A launcher with the variables that are read where it is believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownLauncher {
+    /// Its name.
+    pub name: &'static str,
+    /// The variable with the rank of a process.
+    pub rank: &'static str,
+    /// The variable with the number of ranks.
+    pub size: &'static str,
+    /// All others, without those of its job's name.
+    pub also: Vec<&'static str>,
+    /// The variables of which the job's name is made.
+    pub job: &'static [&'static str],
+}
+
+/// All launchers, in the order in which they are believed.
+#[must_use]
+pub fn known_launchers() -> Vec<KnownLauncher> {
+    let known = |launcher: &Launcher| KnownLauncher {
+        name: launcher.name,
+        rank: launcher.rank,
+        size: launcher.size,
+        also: [launcher.local_index, launcher.local_size, launcher.first_host]
+            .into_iter()
+            .flatten()
+            .collect(),
+        job: launcher.job,
+    };
+    LAUNCHERS.iter().map(known).collect()
+}
+
 /// Returns what a launcher has set for this process. `read` returns the value of an environment variable.
 ///
 /// # Errors

@@ -1,15 +1,48 @@
-//! The program `httperf`, as a library for its `main` and for the tools that generate its documents.
+//! Load tests of HTTP servers within Rust's own tests: requests that are due on a schedule, whatever the server does
+//! (an open loop), their latency from the instants at which they were due, and a verdict on the measurement itself.
 //!
-//! * [`command_line`] turns words into a plan.
-//! * [`commands`] has a module for each command, and one table of them.
-//! * [`grpc`] finds out what is sent to a method of gRPC.
-//! * `recording` reads what is replayed.
-//! * [`runner`] carries out a plan: it watches the run, judges it, and writes results.
-//! * [`terminal`] is how the program speaks.
+//! ```no_run
+//! use httperf::{Load, ms};
+//!
+//! let report = Load::get("http://127.0.0.1:8080/").rate(500.0).for_secs(2).run()?;
+//! assert!(report.latency().p99() < ms(20), "{report}");
+//! # Ok::<(), httperf::Error>(())
+//! ```
+//!
+//! This is the engine of the program `httperf` without its command line: the same plan, the same bytes on the wire, the
+//! same figures, and the same result document ([`Report::json`]), which `httperf report` and `httperf compare` read.
+//!
+//! # What to know
+//! * [`Load::run`] blocks until the load is over and needs no runtime. The server may be a thread of the same process.
+//! * The same load gives the same schedule and the same requests each time; [`Load::seed`] gives others.
+//! * A call without a usable reply counts as longer than any other, as with `--slo`: a server that fails fast does not look
+//!   fast.
+//! * Servers in debug builds are slow, and so is the generator: [`Report::verdict`] says when it could not keep its
+//!   schedule. This builds everything but your own code with optimization:
+//!
+//!   ```toml
+//!   [profile.dev.package."*"]
+//!   opt-level = 2
+//!   ```
+//! * Leave out the program: `httperf = { version = "1", default-features = false }`.
+//! * It runs on Linux. The limit on open files of the process is raised as far as the system allows.
+//!
+//! # Stability
+//! This crate follows semantic versioning. Those whose names begin with `httperf-` are its inner parts; their interfaces
+//! may change with every version.
 
-pub mod command_line;
-pub mod commands;
-pub mod grpc;
-pub(crate) mod recording;
-pub mod runner;
-pub mod terminal;
+mod error;
+mod load;
+mod report;
+
+use std::time::Duration;
+
+pub use self::error::Error;
+pub use self::load::{Load, Protocol};
+pub use self::report::{Latency, Report, Times, Verdict};
+
+/// Returns a number of milliseconds as a duration.
+#[must_use]
+pub const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}

@@ -52,12 +52,28 @@ impl Header {
     /// # Errors
     /// As [`Header::parse`].
     pub fn new(name: &[u8], value: &[u8]) -> Result<Self, HeaderError> {
+        Self::checked(name, value, |value| Ok(Template::parse(value)?))
+    }
+
+    /// Creates a field likewise, whose value is sent as it is: what is between braces stands for itself.
+    ///
+    /// # Errors
+    /// As [`Header::parse`], but for its ranges.
+    pub fn literal(name: &[u8], value: &[u8]) -> Result<Self, HeaderError> {
+        Self::checked(name, value, |value| Ok(Template::literal(value)))
+    }
+
+    fn checked(
+        name: &[u8],
+        value: &[u8],
+        template: impl Fn(&[u8]) -> Result<Template, HeaderError>,
+    ) -> Result<Self, HeaderError> {
         let name = token(name).ok_or(HeaderError::NotAField)?;
         let value = value.trim_ascii();
         if value.iter().any(|&byte| byte != b'\t' && byte.is_ascii_control()) {
             return Err(HeaderError::ControlCharacter);
         }
-        let header = Self { name: name.to_owned(), value: Template::parse(value)? };
+        let header = Self { name: name.to_owned(), value: template(value)? };
         if header.is("Content-Length") || header.is("Transfer-Encoding") {
             return Err(HeaderError::Framing);
         }

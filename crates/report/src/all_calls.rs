@@ -76,12 +76,9 @@ impl AllCalls {
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         let latencies = Latencies::of(summary);
-        let calls = latencies.count();
-        let quantile = |share| {
-            if calls < samples_needed(share) { None } else { latencies.quantile(share).map(Percentile::of) }
-        };
+        let quantile = |share| latencies.percentile(share);
         Self {
-            calls,
+            calls: latencies.count(),
             answered: latencies.answered.moments.count(),
             failed: latencies.failed,
             unfinished: latencies.unfinished.moments.count(),
@@ -95,6 +92,12 @@ impl AllCalls {
             p9999: quantile(0.9999),
             max: quantile(1.0),
         }
+    }
+
+    /// Percentile of all calls of a run, for a share from 0 to 1; `None` if there are too few calls for it.
+    #[must_use]
+    pub fn percentile(summary: &Summary, share: f64) -> Option<Percentile> {
+        Latencies::of(summary).percentile(share)
     }
 
     /// Percentiles shown in tables, with their names.
@@ -210,6 +213,11 @@ impl<'a> Latencies<'a> {
 
     pub(crate) fn count(&self) -> u64 {
         self.least.moments.count()
+    }
+
+    /// Quantile; `None` if there are too few calls for it.
+    fn percentile(&self, share: f64) -> Option<Percentile> {
+        if self.count() < samples_needed(share) { None } else { self.quantile(share).map(Percentile::of) }
     }
 
     /// Quantile; `None` if there are no calls.

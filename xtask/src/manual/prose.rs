@@ -3,9 +3,9 @@
 //! Text between backticks is set in bold.
 
 /// A term with its meaning.
-pub(super) struct Entry {
-    pub(super) term: &'static str,
-    pub(super) text: &'static str,
+pub(crate) struct Entry {
+    pub(crate) term: &'static str,
+    pub(crate) text: &'static str,
 }
 
 const fn entry(term: &'static str, text: &'static str) -> Entry {
@@ -339,7 +339,7 @@ pub(super) const SELF_CHECK_VERDICT: &[&str] = &[
      below 1 ms, and each bias by the server's clock is below 200 us.",
 ];
 
-pub(super) const EXIT_STATUS: &[Entry] = &[
+pub(crate) const EXIT_STATUS: &[Entry] = &[
     entry("0", "The run took place, whatever errors were counted; or help or the version was printed."),
     entry(
         "1",
@@ -420,13 +420,31 @@ pub(super) const WSESSLOG_QUOTING: &[&str] = &[
      feed, with the string going on in the next line.",
 ];
 
-pub(super) const ENVIRONMENT: &[Entry] = &[
+pub(crate) const ENVIRONMENT: &[Entry] = &[
     entry(
         "SSLKEYLOGFILE",
         "File to which the secrets of TLS sessions are appended, unless `--tls-keylog` names another.",
     ),
     entry("XDG_STATE_HOME", "Folder for the results of `httperf self-check`, instead of ~/.local/state."),
+    entry("HOME", "The folder that ~ stands for, where `XDG_STATE_HOME` is not set."),
     entry("POSIXLY_CORRECT", "If set, options end at the first word that is not an option."),
+    entry("NO_COLOR", "If set and not empty, nothing is coloured."),
+    entry("TERM", "With the value `dumb`, there are no colours and no progress line."),
+    entry(
+        "HTTPERF_FLEET_SIZE",
+        "Number of ranks of a fleet, where the launcher gives only the rank (Kubernetes).",
+    ),
+    entry("HTTPERF_FLEET_MEET", "Place at which the ranks of a fleet meet, unless `--meet` names one."),
+    entry("HTTPERF_FLEET_SECRET", "What all ranks of a fleet know and nobody else."),
+    entry(
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Further header fields for `--otlp`: name=value,name=value, percent-encoded.",
+    ),
+    entry("INFLUX_TOKEN", "Token for the URL of `--influx`."),
+    entry(
+        "SLURM_ARRAY_TASK_MIN, SLURM_ARRAY_TASK_STEP",
+        "Of a Slurm array, the first identifier and the step from one to the next, so that any array has ranks from 0.",
+    ),
 ];
 
 /// Examples of what the commands have none of their own for.

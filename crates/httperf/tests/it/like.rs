@@ -14,11 +14,11 @@ use crate::support::nginx::Nginx;
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use crate::support::running::{Running, find, optional};
 use crate::support::words;
-use httperf::command_line::args::Args;
-use httperf::command_line::planning;
-use httperf::commands;
-use httperf::terminal::messages::Program;
 use httperf_certificates::Identity;
+use httperf_program::command_line::args::Args;
+use httperf_program::command_line::planning;
+use httperf_program::commands;
+use httperf_program::terminal::messages::Program;
 use httperf_testkit::tcp;
 use tempfile::TempDir;
 

@@ -25,6 +25,7 @@ mod http3_links;
 mod idleconn;
 mod import;
 mod launching;
+mod library;
 mod like;
 mod material;
 mod metrics;

@@ -1,12 +1,14 @@
-//! Commands and output in README and guides: every command is understood, those of the README do what they should, and
-//! output has the form of that of the program.
+//! Commands and output in README and book: every command is understood, those of the README and of the pages that are to be
+//! followed do what they should, and output has the form of that of the program.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -20,7 +22,9 @@ use crate::support::words;
 use httperf_report::result::{Document, Machine, Part};
 use httperf_testkit::sim::{self, Action, HttpPeer, Link};
 use httperf_testkit::skip;
-use xtask::markdown::{Block, blocks, commands_in_spans};
+use tempfile::TempDir;
+use xtask::book::Book;
+use xtask::markdown::{Block, blocks, commands_in_spans, files_shown};
 use xtask::pictures::PICTURES;
 
 /// A command is killed after this long. It takes a second or so on an idle machine.
@@ -29,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Number of commands that run at the same time. They wait more than they compute.
 const AT_ONCE: usize = 4;
 
-/// Replacements that make the README's commands short, in this order. Each is a sequence of whole words.
+/// Replacements that make commands of the README and of the book short, in this order. Each is a sequence of whole words.
 const SHORTER: &[(&str, &str)] = &[
     // Placeholders.
     ("URL", "http://127.0.0.1:8080/"),
@@ -39,22 +43,40 @@ const SHORTER: &[(&str, &str)] = &[
     ("--num-conns 100 --rate 50", "--num-conns 20 --rate 50"),
     ("--rate 100 --num-conns 1000", "--rate 100 --num-conns 50"),
     ("--request-rate 4 --duration 60", "--request-rate 40 --duration 0.5"),
+    ("--rate 150 --num-conn 1500", "--rate 150 --num-conn 75"),
     ("--num-conns 1000", "--num-conns 100"),
+    // A p99.9 takes a thousand.
+    ("--rate 200 --num-conns 2000", "--rate 480 --num-conns 1200"),
+    ("--num-conns 7000", "--num-conns 700"),
     ("--num-conns 3000", "--num-conns 600"),
     ("--num-calls 10000", "--num-calls 100"),
     ("--wsess=10,5,1", "--wsess=4,5,0.1"),
-    // Less time.
+    ("--wsess=40,5,1 --rate 2", "--wsess=4,5,0.1 --rate 20"),
+    ("8080 1000", "8080 100"),
+    ("httperf run shop.toml", "httperf run shop.toml --visits 4"),
+    // Less time. As few as 100 calls are enough for a p99.
+    ("--rate 200 --duration 10", "--rate 200 --duration 1"),
+    ("--duration 5", "--duration 0.5"),
+    ("--duration 60", "--duration 1"),
+    ("--ws-for 4", "--ws-for 1"),
+    ("--warmup 5", "--warmup 0.2"),
     ("--duration 10", "--duration 0.5"),
     ("--duration 30", "--duration 1"),
     ("--runtime 60", "--runtime 0.8"),
     ("--warmup 10 --drain 5", "--warmup 0.2 --drain 0.5"),
     ("-d30s", "-d1s"),
+    ("-d10s", "-d1s"),
+    ("-z 10s", "-z 1s"),
+    ("-duration=10s", "-duration=1s"),
     // There are too few calls for small shares, and a busy machine is slow.
     ("--slo 'p99<50ms, errors<0.1%'", "--slo 'p99<5s, errors<50%'"),
     ("--slo 'p99<50ms'", "--slo 'p99<5s'"),
+    ("--slo 'p99<500ms, errors<1%'", "--slo 'p99<5s, errors<50%'"),
+    ("--slo 'p95<500ms, failed<1%'", "--slo 'p95<5s, failed<50%'"),
     ("--slo 'ttft.p99<500ms, tpot.p99<50ms'", "--slo 'ttft.p99<5s, tpot.p99<5s'"),
     // Fewer and shorter runs.
     ("--rates 100..800/100", "--rates 50,100 --duration 0.5 --warmup 0 --pause 0 --settle 0"),
+    ("--request-rates 100..800/100", "--request-rates 50,100 --duration 0.5 --warmup 0 --pause 0 --settle 0"),
     (
         "httperf capacity",
         "httperf capacity --trials 3 --trial-min 1 --trial-max 1 --pause 0 --start 200 --max-rate 200",
@@ -75,7 +97,24 @@ const ANSWERS: &[(&str, &[i32])] = &[
     ("httperf capacity", &[2]),
     // The machine may have a problem.
     ("httperf doctor", &[2]),
+    // Four visits are too few for the objectives of the file.
+    ("httperf run shop.toml", &[4]),
+    ("httperf new shop --base http://127.0.0.1:8080 && httperf run shop.toml", &[4]),
+    // Runs of a second are too short for a comparison, or differ by chance.
+    (
+        "httperf http://127.0.0.1:8081/ --rate 200 --duration 30 --timeout 5 --output new.json && httperf compare",
+        &[1, 2],
+    ),
 ];
+
+/// Ends of commands whose objective is missed, as the page says: their exit status is 4.
+const MISSED: &[&str] = &["--rate 700 --num-conns 7000 --timeout 5 --slo 'p99<100ms, errors<1%'"];
+
+/// Folders with pages whose commands are run.
+const FOLLOWED: [&str; 3] = ["docs/start/", "docs/measure/", "docs/recipes/"];
+
+/// Replacements within a script of the shell.
+const SHORTER_SCRIPT: &[(&str, &str)] = &[("sleep 5;", "sleep 0.3;"), ("--duration 10", "--duration 2")];
 
 /// Subjects of warnings that depend on the machine.
 const MACHINE: &[&str] = &["open files", "local ports", "conntrack", "processors", "quota"];
@@ -88,6 +127,29 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("README.md", "make demo ", Check::NotCompared("commands that build and test everything")),
     ("README.md", "http://127.0.0.1:8080: ", Check::Compared(check_answer)),
     ("README.md", "X25519MLKEM768 costs ", Check::Compared(check_tls_lab)),
+    ("docs/start/five-minutes.md", "http://127.0.0.1:8080: ", Check::Compared(check_first_answer)),
+    ("docs/measure/tls-cost.md", "X25519MLKEM768 costs ", Check::Compared(check_tls_lab)),
+    (
+        "docs/start/from-vegeta.md",
+        "GET ",
+        Check::NotCompared("a file, with which the page's commands are run"),
+    ),
+    ("docs/recipes/visits.md", "GET ", Check::NotCompared("a file, with which the page's commands are run")),
+    (
+        "docs/recipes/visits.md",
+        "{\"item\": 7}",
+        Check::NotCompared("a file, with which the page's commands are run"),
+    ),
+    (
+        "docs/recipes/visits.md",
+        "10.0.0.1 ",
+        Check::NotCompared("a file, with which the page's commands are run"),
+    ),
+    (
+        "docs/recipes/protocols.md",
+        "{\"prompt\": ",
+        Check::NotCompared("a file, with which the page's commands are run"),
+    ),
     ("accuracy.md", "scripts/bench-tools.sh ", Check::NotCompared("commands that take eight minutes")),
     (
         "capacity.md",
@@ -114,6 +176,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
     ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
+    ("library.md", "[dev-dependencies]", Check::NotCompared("a part of a file of Cargo's")),
+    ("library.md", "use httperf::", Check::NotCompared("tests/it/library.rs compiles it")),
     ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
     ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
     ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
@@ -162,24 +226,35 @@ enum Check {
     NotCompared(#[expect(dead_code, reason = "for those who read the table")] &'static str),
 }
 
-/// README or a guide.
+/// README, or a page of the book.
 struct Page {
+    /// Path from the root, without `docs/guide/`.
     name: String,
+    /// Path from the root.
+    path: String,
     text: String,
 }
 
-/// README and guides, in alphabetical order.
+/// The pages of the book with commands, except for those of the reference and of the inside, which show few.
 fn pages() -> Vec<Page> {
-    let root = xtask::root();
-    let guides = fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path());
-    let guides = guides.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
-    let mut paths: Vec<_> = guides.chain([root.join("README.md")]).collect();
-    paths.sort();
-    let page = |path: &Path| Page {
-        name: path.file_name().unwrap().to_str().unwrap().to_owned(),
-        text: fs::read_to_string(path).unwrap(),
+    let has_commands = |path: &str| {
+        path == "README.md"
+            || path == "docs/index.md"
+            || path == "docs/internals/how-exact.md"
+            || path.starts_with("docs/guide/")
+            || is_followed(path)
     };
-    paths.iter().map(|path| page(path)).collect()
+    let page = |page: xtask::book::Page| Page {
+        name: page.path.trim_start_matches("docs/guide/").to_owned(),
+        path: page.path,
+        text: page.text,
+    };
+    let pages = Book::read().unwrap().pages;
+    pages.into_iter().filter(|page| has_commands(&page.path)).map(page).collect()
+}
+
+fn is_followed(path: &str) -> bool {
+    FOLLOWED.iter().any(|folder| path.starts_with(folder))
 }
 
 fn readme() -> String {
@@ -193,7 +268,7 @@ fn typed(text: &str) -> Vec<String> {
 
 #[test]
 fn every_command_is_understood() {
-    for Page { name, text } in pages() {
+    for Page { name, text, .. } in pages() {
         let commands = typed(&text).into_iter().chain(commands_in_spans(&text));
         for command in commands.filter(|command| !command.contains('…')) {
             let outcome = understood(&command);
@@ -205,7 +280,7 @@ fn every_command_is_understood() {
 
 /// Runs a command such that it takes all options and does nothing.
 fn understood(command: &str) -> Outcome {
-    let ends = [" # ", " | ", " > "];
+    let ends = [" # ", " | ", " > ", " &"];
     let end = ends.iter().filter_map(|end| command.find(end)).min().unwrap_or(command.len());
     let words = words(&command[..end]);
     let words = words[1..].iter().map(|word| if word == "URL" { "http://127.0.0.1/" } else { word });
@@ -259,9 +334,16 @@ fn the_tasks_of_the_readme_are_among_those_of_help_in_the_same_words_and_order()
 }
 
 #[test]
-fn every_picture_can_be_drawn_anew() {
-    for Page { name, text } in pages() {
-        let folder = if name == "README.md" { "" } else { "docs/guide/" };
+fn every_picture_is_one_that_the_program_draws_from_what_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    for picture in PICTURES {
+        let drawn = folder.path().join("picture.svg");
+        picture.draw(&under_test(), &drawn).unwrap();
+        let same = fs::read(&drawn).unwrap() == fs::read(xtask::root().join(picture.path)).unwrap();
+        assert!(same, "{} is not what `httperf plot` draws of {:?}", picture.path, picture.documents);
+    }
+    for Page { name, path, text } in pages() {
+        let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         // The text of a picture may go on in the next line.
         for shown in text.split("![").skip(1) {
             let path = shown.split_once("](").and_then(|(_, rest)| rest.split(')').next()).unwrap();
@@ -293,23 +375,28 @@ impl Server {
     }
 }
 
-/// The servers that the README's commands load.
+/// The servers that the commands of a page load.
 struct Servers {
-    /// With the ports that the README names.
+    /// With the ports that the page names.
     by_port: Vec<(u16, Server)>,
 }
 
 impl Servers {
-    fn start(readme: &str) -> Self {
-        let commands = typed(readme).into_iter().filter(|command| command.starts_with("httperf serve "));
+    fn start(page: &str) -> Self {
+        let commands = typed(page).into_iter().chain(commands_in_spans(page));
+        let commands = commands.filter(|command| is_server(command) && !command.ends_with('&'));
         let named = |command: String| {
             let port = command.split("127.0.0.1:").nth(1)?.split(' ').next()?.parse().ok()?;
             Some((port, command))
         };
         let mut named: Vec<(u16, String)> = commands.filter_map(named).collect();
         // The other one that is compared with the first.
-        let first = named.iter().find(|(port, _)| *port == 8080).unwrap().1.clone();
-        named.push((8081, first));
+        let first = named.iter().find(|(port, _)| *port == 8080).map(|(_, command)| command.clone());
+        if let Some(first) = first.filter(|_| named.iter().all(|(port, _)| *port != 8081)) {
+            named.push((8081, first));
+        }
+        named.sort();
+        named.dedup_by_key(|(port, _)| *port);
         let by_port = named.into_iter().map(|(port, command)| (port, Server::start(&command)));
         Self { by_port: by_port.collect() }
     }
@@ -317,7 +404,8 @@ impl Servers {
     /// A command with the ports of these servers.
     fn reached_by(&self, command: &str) -> String {
         self.by_port.iter().fold(command.to_owned(), |command, (named, server)| {
-            command.replace(&format!(":{named}"), &format!(":{}", server.port))
+            let command = command.replace(&format!(":{named}"), &format!(":{}", server.port));
+            command.replace(&format!(" {named} "), &format!(" {} ", server.port))
         })
     }
 
@@ -325,6 +413,10 @@ impl Servers {
     fn prepare(&self, command: &str) -> String {
         self.reached_by(&shortened(command).0)
     }
+}
+
+fn is_server(command: &str) -> bool {
+    command.starts_with("httperf serve ")
 }
 
 /// A shorter form of a command, and the indices of the rules that made it so.
@@ -366,11 +458,6 @@ fn the_commands_of_the_readme_can_be_followed() {
     }
     let followed: Vec<&String> = commands.iter().filter(|command| !is_left_out(command)).collect();
     assert!(followed.len() >= 25, "{followed:?}");
-    let used: BTreeSet<usize> = followed.iter().flat_map(|command| shortened(command).1).collect();
-    let unused: Vec<_> =
-        (0..SHORTER.len()).filter(|rule| !used.contains(rule)).map(|rule| SHORTER[rule]).collect();
-    assert!(unused.is_empty(), "rules without a command: {unused:?}");
-
     let servers = Servers::start(&readme);
     let files = files(&servers);
     let (rest, failures) = (Mutex::new(followed.iter()), Mutex::new(Vec::new()));
@@ -394,18 +481,161 @@ fn the_commands_of_the_readme_can_be_followed() {
 
 /// Runs a command in its shorter form, and says what went wrong.
 fn failure(command: &str, shorter: &str, files: &[(String, Vec<u8>)]) -> Option<String> {
-    let outcome = in_shell(shorter, files);
+    what_failed(command, shorter, &in_shell(shorter, files))
+}
+
+/// Says what went wrong with a command that was run in its shorter form.
+fn what_failed(command: &str, shorter: &str, outcome: &Outcome) -> Option<String> {
     let also = ANSWERS.iter().find(|(beginning, _)| command.starts_with(beginning));
     let also = also.map_or(&[][..], |(_, statuses)| statuses);
-    let is_well = matches!(outcome.exit, Exit::Code(code) if code == 0 || also.contains(&code));
-    let said = but_for_the_verdict(&stderr(&outcome));
+    let expected = if MISSED.iter().any(|end| command.ends_with(end)) { 4 } else { 0 };
+    let is_well = matches!(outcome.exit, Exit::Code(code) if code == expected || also.contains(&code));
+    let said = but_for_the_verdict(&stderr(outcome));
     let is_of_machine =
         |line: &str| MACHINE.iter().any(|what| line.contains(&format!(": warning: {what}: ")));
-    // `httperf like` has notes.
-    if is_well && said.lines().all(|line| line.starts_with("note: ") || is_of_machine(line)) {
+    // `httperf like` has notes, and `--check` says it if all is well.
+    let is_usual = |line: &str| line.starts_with("note: ") || line.ends_with(": nothing is wrong");
+    if is_well && said.lines().all(|line| is_usual(line) || is_of_machine(line)) {
         return None;
     }
-    Some(format!("{command}\n{shorter}\n{}{said}\n{:?}\n", stdout(&outcome), outcome.exit))
+    Some(format!("{command}\n{shorter}\n{}{said}\n{:?}\n", stdout(outcome), outcome.exit))
+}
+
+#[test]
+fn the_pages_of_the_book_can_be_followed() {
+    let pages: Vec<Page> = pages().into_iter().filter(|page| is_followed(&page.path)).collect();
+    assert!(pages.len() >= 15, "{}", pages.len());
+    // Those with the most commands first, so that none is left over at the end.
+    let mut pages: Vec<(usize, Page)> =
+        pages.into_iter().map(|page| (typed(&page.text).len(), page)).collect();
+    pages.sort_by_key(|(commands, _)| std::cmp::Reverse(*commands));
+    let (rest, failures) = (Mutex::new(pages.iter()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let next = rest.lock().unwrap().next();
+                    let Some((_, page)) = next else { return };
+                    let failed = follow(page);
+                    failures.lock().unwrap().extend(failed);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Types the commands of a page one after the other, in a folder with the files that it shows, and says what went wrong.
+fn follow(page: &Page) -> Vec<String> {
+    let servers = Servers::start(&page.text);
+    let folder = Folder::new();
+    for (name, contents) in files_shown(&page.text) {
+        fs::write(folder.0.path().join(name), servers.reached_by(&contents)).unwrap();
+    }
+    let mut failures = Vec::new();
+    for block in blocks(&page.text) {
+        if is_script(&block) {
+            let script = alone(&block.lines.join("\n"), SHORTER_SCRIPT);
+            failures.extend(what_failed(&block.lines.join("\n"), &script, &folder.run(&script)));
+            failures.extend(is_seen_by_an_open_loop_alone(&folder));
+            continue;
+        }
+        for command in block.commands().iter().filter(|command| !is_server(command)) {
+            let shorter = servers.prepare(command);
+            failures.extend(what_failed(command, &shorter, &folder.run(&shorter)));
+        }
+    }
+    failures.into_iter().map(|failure| format!("{}: {failure}", page.path)).collect()
+}
+
+/// Returns whether a block is a script of the shell, which starts a server by itself.
+fn is_script(block: &Block) -> bool {
+    block.first_line().ends_with(" &")
+}
+
+/// Says what is wrong if the stall of a server does not show as the page says.
+fn is_seen_by_an_open_loop_alone(folder: &Folder) -> Option<String> {
+    let [closed, open] = ["closed-loop.json", "open-loop.json"].map(|name| folder.latency_ms(name, "p90"));
+    // One second of two was a stall, in which half of the calls of the open loop were due.
+    let shows = open > 500.0 && closed < open / 2.0;
+    (!shows).then(|| format!("p90 of the closed loop {closed} ms, of the open loop {open} ms"))
+}
+
+/// A script with other words, and with a port of its own in place of the one that it names.
+fn alone(script: &str, shorter: &[(&str, &str)]) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let script = shorter.iter().fold(script.to_owned(), |script, (long, short)| {
+        assert!(script.contains(long), "a rule without a place: {long}");
+        script.replace(long, short)
+    });
+    script.replace(":8080", &format!(":{port}"))
+}
+
+/// A folder in which commands are typed one after the other.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".bin")).unwrap();
+        symlink(under_test(), folder.path().join(".bin/httperf")).unwrap();
+        Self(folder)
+    }
+
+    /// Runs commands of a shell.
+    fn run(&self, commands: &str) -> Outcome {
+        let mut invocation = Invocation::new(Path::new("/bin/sh"), ["-c", commands]);
+        invocation.folder = Some(self.0.path().to_owned());
+        invocation.search_path = vec![self.path(".bin")];
+        invocation.limit = LIMIT;
+        invocation.run().unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A percentile of the latency that a result has, in milliseconds.
+    fn latency_ms(&self, result: &str, percentile: &str) -> f64 {
+        let text = fs::read_to_string(self.path(result)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        document["figures"]["latency_ms"][percentile]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{result}: {percentile}"))
+    }
+}
+
+#[test]
+fn every_recipe_has_a_title_one_command_and_an_explanation() {
+    let mut recipes = 0;
+    for Page { name, text, .. } in pages().iter().filter(|page| page.path.starts_with("docs/recipes/")) {
+        for recipe in text.split("\n## ").skip(1) {
+            let title = recipe.lines().next().unwrap();
+            assert_eq!(typed(recipe).len(), 1, "{name}: {title}");
+            let words = recipe
+                .lines()
+                .filter(|line| !line.starts_with("    "))
+                .flat_map(str::split_whitespace)
+                .count();
+            assert!(words > 20, "{name}: {title}");
+            recipes += 1;
+        }
+    }
+    assert!(recipes >= 30, "{recipes}");
+}
+
+#[test]
+fn every_rule_that_shortens_has_a_command() {
+    let commands: Vec<String> = pages()
+        .iter()
+        .flat_map(|page| typed(&page.text))
+        .chain(tasks(&readme()).into_iter().map(|task| task.command))
+        .collect();
+    let used: BTreeSet<usize> = commands.iter().flat_map(|command| shortened(command).1).collect();
+    let unused: Vec<_> =
+        (0..SHORTER.len()).filter(|rule| !used.contains(rule)).map(|rule| SHORTER[rule]).collect();
+    assert!(unused.is_empty(), "rules without a command: {unused:?}");
 }
 
 /// The files that the README's commands read: results, requests for these servers, and a workload.
@@ -472,7 +702,7 @@ fn simulated() -> String {
 fn samples_have_the_form_of_what_is_printed() {
     let mut unused: BTreeSet<(&str, &str)> = SAMPLES.iter().map(|(page, first, _)| (*page, *first)).collect();
     let mut compared = Vec::new();
-    for Page { name, text } in pages() {
+    for Page { name, text, .. } in pages() {
         for block in blocks(&text).into_iter().filter(Block::is_sample) {
             let known = SAMPLES
                 .iter()
@@ -495,10 +725,20 @@ fn samples_have_the_form_of_what_is_printed() {
 
 /// The answer of the tour's second run.
 fn check_answer(sample: &Block) {
-    let readme = readme();
-    let servers = Servers::start(&readme);
-    let commands = typed(&readme);
-    let command = commands.iter().find(|command| command.contains("--rate 400")).unwrap();
+    check_answer_of(&readme(), "--rate 400", sample);
+}
+
+/// The first answer of the first page.
+fn check_first_answer(sample: &Block) {
+    let page = pages().into_iter().find(|page| page.path == "docs/start/five-minutes.md").unwrap();
+    check_answer_of(&page.text, "--rate 200", sample);
+}
+
+/// The answer of the first command of a page that has these words.
+fn check_answer_of(page: &str, words: &str, sample: &Block) {
+    let servers = Servers::start(page);
+    let commands = typed(page);
+    let command = commands.iter().find(|command| command.contains(words)).unwrap();
     // A terminal gets the full report.
     let outcome = in_shell(&format!("{} --report=full", servers.prepare(command)), &[]);
     let printed = stdout(&outcome);

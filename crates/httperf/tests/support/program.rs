@@ -62,6 +62,10 @@ pub(crate) struct Invocation {
     /// What the program is told that it is called.
     pub(crate) name: String,
     pub(crate) arguments: Vec<OsString>,
+    /// Its directory, if it is not to be one of its own.
+    pub(crate) folder: Option<PathBuf>,
+    /// Folders in which it looks for programs, before those of the system.
+    pub(crate) search_path: Vec<PathBuf>,
     /// Files that are in its directory.
     pub(crate) files: Vec<(String, Vec<u8>)>,
     /// It is killed after this long.
@@ -96,6 +100,8 @@ impl Invocation {
             program: program.to_owned(),
             name: "httperf".to_owned(),
             arguments: arguments.into_iter().map(Into::into).collect(),
+            folder: None,
+            search_path: Vec::new(),
             files: Vec::new(),
             limit: Duration::from_secs(30),
             descriptors: None,
@@ -105,17 +111,21 @@ impl Invocation {
 
     /// Runs the program to its end, or to that of its time.
     pub(crate) fn run(&self) -> std::io::Result<Outcome> {
-        let directory = tempfile::tempdir()?;
-        let (stdout, stderr) = (directory.path().join(".stdout"), directory.path().join(".stderr"));
+        let own = tempfile::tempdir()?;
+        let directory = self.folder.as_deref().unwrap_or(own.path());
+        let (stdout, stderr) = (own.path().join(".stdout"), own.path().join(".stderr"));
         for (name, contents) in &self.files {
-            fs::write(directory.path().join(name), contents)?;
+            fs::write(directory.join(name), contents)?;
         }
+        let system = ["/usr/bin", "/bin"].map(PathBuf::from);
+        let search_path = env::join_paths(self.search_path.iter().chain(&system))
+            .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
         let began = Instant::now();
         let mut child = Killed(
             self.command()
-                .current_dir(directory.path())
+                .current_dir(directory)
                 .env_clear()
-                .env("PATH", "/usr/bin:/bin")
+                .env("PATH", search_path)
                 .env("LC_ALL", "C")
                 .stdin(Stdio::null())
                 .stdout(File::create(&stdout)?)

@@ -201,8 +201,9 @@ fn post_quantum_keys_take_another_datagram_each_way() {
     let (pq_sent, pq_received, pq) = figures("X25519MLKEM768");
     // rustls offers the share of X25519 alone beside that of the hybrid.
     assert!((1184..=1300).contains(&(pq_sent - sent)), "{sent} {pq_sent}");
-    // The sizes of two signatures are random, by a few bytes.
-    assert!((1072..=1104).contains(&(pq_received - received)), "{received} {pq_received}");
+    // Shares of 1120 and of 32 bytes. quinn sends a reserved transport parameter of up to 24 bytes, whose length is random
+    // (RFC 9000, section 18.1), and so are, by a few bytes, those of two signatures.
+    assert!((1056..=1120).contains(&(pq_received - received)), "{received} {pq_received}");
     assert!(pq.datagrams_sent > classic.datagrams_sent, "{pq:?} {classic:?}");
 }
 

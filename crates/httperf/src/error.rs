@@ -1,0 +1,40 @@
+//! Loads that cannot be offered.
+
+use thiserror::Error;
+
+/// A load that cannot be offered. What a server does is never an error: failed calls are counted in the
+/// [`Report`](crate::Report).
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no URL of a server, or not one for what else was asked for.
+    #[error("cannot use the URL `{url}`: {reason}")]
+    Url {
+        /// The text.
+        url: String,
+        /// The mistake in it.
+        reason: String,
+    },
+    /// The name of the server has no address.
+    #[error("cannot resolve `{host}`")]
+    Unresolved {
+        /// The name.
+        host: String,
+    },
+    /// A method of [`Load`](crate::Load) was given what it cannot take, or was needed and not called.
+    #[error("{method}: expected {expected}, got {given}")]
+    Setting {
+        /// The name of the method.
+        method: &'static str,
+        /// What it takes.
+        expected: String,
+        /// What it was given.
+        given: String,
+    },
+    /// The parts of the load contradict each other.
+    #[error("a load that cannot be: {0}")]
+    Contradiction(String),
+    /// The system refuses what a run needs, such as a socket.
+    #[error("{0}")]
+    System(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

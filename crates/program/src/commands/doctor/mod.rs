@@ -1,0 +1,274 @@
+//! `httperf doctor`: what on this machine would spoil a measurement, and the command that mends it.
+//!
+//! Here are its options and its words; `checks` looks.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::process::ExitCode;
+
+use httperf_plan::SourceAddresses;
+use httperf_run::resolve;
+
+use crate::command_line::args::{TypedUrl, unknown_word};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::command_line::planning;
+use crate::terminal::messages::Program;
+
+use crate::runner::checks::{self, Finding, Level, Need, System};
+
+/// Runs `httperf doctor` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let program = program.subcommand(COMMAND.name);
+    let mut args = DoctorArgs::default();
+    match grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+        Ok(()) => examine(&program, &args).unwrap_or_else(|status| status),
+        Err(stop) => program.stop(&COMMAND.describe(), &stop),
+    }
+}
+
+/// Looks, and says what it found.
+fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
+    httperf_engine::try_sources(&args.sources).map_err(|error| {
+        program.say(&error);
+        ExitCode::FAILURE
+    })?;
+    let findings = checks::all(&System::this(), &args.need());
+    let report = Report { findings: &findings };
+    program.print_with(|out| write!(out, "{report}"))?;
+    let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
+    Ok(if has_problem { ExitCode::from(PROBLEM_STATUS) } else { ExitCode::SUCCESS })
+}
+
+/// The exit status for a machine that would spoil the measurement.
+const PROBLEM_STATUS: u8 = 2;
+
+/// The arguments.
+#[derive(Debug)]
+pub struct DoctorArgs {
+    /// The host of the URL.
+    host: Option<String>,
+    /// `--rate`.
+    rate: f64,
+    /// `--connections`.
+    connections: u64,
+    /// `--myaddr`.
+    sources: SourceAddresses,
+    /// `--all-addresses`.
+    all_addresses: bool,
+    /// `--hog`.
+    hog: bool,
+}
+
+impl Default for DoctorArgs {
+    fn default() -> Self {
+        Self {
+            host: None,
+            rate: 1000.0,
+            connections: 1000,
+            sources: SourceAddresses::default(),
+            all_addresses: false,
+            hog: false,
+        }
+    }
+}
+
+impl DoctorArgs {
+    fn need(&self) -> Need {
+        let is_local = self.host.as_deref().is_none_or(is_loopback);
+        let servers = if self.all_addresses { self.server_addresses() } else { 1 };
+        Need {
+            rate: self.rate,
+            connections: self.connections,
+            total: u64::MAX,
+            pairs: checks::pairs(&self.sources, servers, self.hog),
+            is_hogging: self.hog,
+            threads: 1,
+            is_local,
+        }
+    }
+
+    /// The number of the server's addresses that can be reached from the local ones.
+    fn server_addresses(&self) -> u64 {
+        let host = self.host.as_deref().unwrap_or_default();
+        let source = self.sources.nth(0);
+        let fits = |is_ipv4: bool| source.is_none_or(|source| source.is_ipv4() == is_ipv4);
+        let addresses = resolve::all(host.as_bytes());
+        addresses.iter().filter(|address| fits(address.is_ipv4())).count() as u64
+    }
+}
+
+/// Returns whether a host is this machine by another name. One that cannot be resolved is not.
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => (host, 0)
+            .to_socket_addrs()
+            .is_ok_and(|mut addresses| addresses.any(|address| address.ip().is_loopback())),
+    }
+}
+
+/// The command line of `httperf doctor`.
+pub const COMMAND: Command<DoctorArgs> = Command {
+    name: "doctor",
+    summary: "Looks for what on this machine would spoil a measurement, and names the command that mends it.",
+    words: "[URL]",
+    groups: &[
+        Group { title: "What is planned", options: PLANNED },
+        Group { title: "General", options: GENERAL },
+    ],
+    also: None,
+    word: server,
+};
+
+const PLANNED: &[Opt<DoctorArgs>] = &[
+    Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
+        .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
+        .apply(|args, value| {
+            let rate = value.per_second().filter(|rate| rate.is_finite() && *rate > 0.0);
+            args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
+            Ok(())
+        }),
+    Opt::with_value("connections", "N", "checks that the machine can hold this many connections at once")
+        .details(&["Default: 1000. Each takes an open file and, for one server and local address, a port."])
+        .apply(|args, value| {
+            let connections = value.unsigned().filter(|&connections| connections > 0);
+            args.connections =
+                connections.ok_or_else(|| ParseStop::expected("--connections", "a number above 0", value))?;
+            Ok(())
+        }),
+    Opt::with_value("myaddr", "S", "assumes connections from these local addresses, in turn")
+        .details(&[
+            "As for the program itself: a host name, an address, a range or a prefix; more than once.",
+        ])
+        .apply(|args, value| {
+            let added = planning::source_addresses(&[value.bytes().to_vec()]);
+            let added = added.map_err(|error| ParseStop::rejected(error.to_string()))?;
+            for &(first, last) in added.ranges() {
+                assert!(args.sources.push(first, last), "what one pool has fits into another");
+            }
+            Ok(())
+        }),
+    Opt::flag("all-addresses", "assumes connections to all addresses of the server's name, in turn").apply(
+        |args, _| {
+            args.all_addresses = true;
+            Ok(())
+        },
+    ),
+    Opt::flag("hog", "assumes use of all local ports from 1024, not only those the kernel hands out").apply(
+        |args, _| {
+            args.hog = true;
+            Ok(())
+        },
+    ),
+];
+
+const GENERAL: &[Opt<DoctorArgs>] = &[Opt::help()];
+
+/// Takes the word that names the server.
+fn server(args: &mut DoctorArgs, word: &[u8]) -> Result<(), ParseStop> {
+    let unusable =
+        || ParseStop::rejected([b"expected a URL such as http://host:8080/, got `", word, b"`"].concat());
+    let url = TypedUrl::from_word(word).ok_or_else(|| unknown_word(word))?.parsed.map_err(|_| unusable())?;
+    if args.host.is_some() {
+        return Err(unusable());
+    }
+    args.host = Some(url.host);
+    Ok(())
+}
+
+/// The findings, a line for each check and another for its remedy.
+struct Report<'a> {
+    findings: &'a [Finding],
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in self.findings {
+            let level = match finding.level {
+                Level::Good => "ok",
+                Level::Note => "note",
+                Level::Problem => "problem",
+            };
+            writeln!(f, "{level:<8} {:<14} {}", finding.name, finding.text)?;
+            if let Some(remedy) = &finding.remedy {
+                writeln!(f, "{:<23} mended by: {remedy}", "")?;
+            }
+        }
+        let count = |level| self.findings.iter().filter(|finding| finding.level == level).count();
+        match (count(Level::Problem), count(Level::Note)) {
+            (0, 0) => writeln!(f, "nothing here would spoil a measurement"),
+            (0, notes) => writeln!(f, "nothing here must spoil a measurement; {notes} to note"),
+            (problems, _) => writeln!(f, "{problems} would spoil a measurement"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::grammar::parse::words;
+
+    fn parsed(argv: &[&str]) -> Result<DoctorArgs, ParseStop> {
+        let mut args = DoctorArgs::default();
+        grammar::parse(&COMMAND, &words(argv), Order::Mixed, &mut args).map(|()| args)
+    }
+
+    #[test]
+    fn what_is_planned_comes_from_the_options_and_the_url() {
+        let need = parsed(&["--rate=5", "http://[::1]:80/", "--connections", "7"]).unwrap().need();
+        assert_eq!((need.rate, need.connections, need.is_local), (5.0, 7, true));
+        assert!(!parsed(&["https://192.0.2.1/"]).unwrap().need().is_local);
+        assert!(!parsed(&["192.0.2.1:8080"]).unwrap().need().is_local);
+        assert!(parsed(&[]).unwrap().need().is_local);
+    }
+
+    #[test]
+    fn ports_are_those_of_all_pairs_of_addresses() {
+        let pairs = |argv: &[&str]| parsed(argv).unwrap().need().pairs;
+        assert_eq!(pairs(&["http://127.0.0.1/", "--all-addresses"]), 1);
+        assert_eq!(pairs(&["--myaddr=127.0.9.0/29", "--myaddr", "127.0.0.1-127.0.0.2"]), 10);
+        assert_eq!(pairs(&["http://[::1]/", "--all-addresses", "--myaddr=::1", "--hog"]), 1);
+        assert!(parsed(&["--hog"]).unwrap().need().is_hogging);
+        let refused = "--myaddr: expected a prefix length of 0 to 32, got `10.0.0.0/40`";
+        assert_eq!(parsed(&["--myaddr=10.0.0.0/40"]).map(drop), Err(ParseStop::rejected(refused)));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        for (argv, message) in [
+            (&["--rate=0"][..], "--rate: expected a number above 0, got `0`"),
+            (&["--rate=inf"], "--rate: expected a number above 0, got `inf`"),
+            (&["--connections=-3"], "--connections: expected a number above 0, got `-3`"),
+            (
+                &["name"],
+                "expected a URL such as http://host:8080/path, got `name`\nhint: did you mean http://name/?",
+            ),
+            (&["ftp://host/"], "expected a URL such as http://host:8080/, got `ftp://host/`"),
+            (&["http://a/", "http://b/"], "expected a URL such as http://host:8080/, got `http://b/`"),
+        ] {
+            assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(message)), "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn findings_are_aligned_with_what_mends_them_below() {
+        let finding = |level, name, remedy: Option<&str>| Finding {
+            level,
+            name,
+            text: "as it is".to_owned(),
+            remedy: remedy.map(str::to_owned),
+        };
+        let findings =
+            [finding(Level::Good, "clock", None), finding(Level::Problem, "open files", Some("ulimit"))];
+        assert_eq!(
+            Report { findings: &findings }.to_string(),
+            "ok       clock          as it is\n\
+             problem  open files     as it is\n\
+             \x20                       mended by: ulimit\n\
+             1 would spoil a measurement\n"
+        );
+    }
+}

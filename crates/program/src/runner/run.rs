@@ -1,0 +1,382 @@
+//! One run: watched, judged, and reported.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use httperf_engine::{Observation, Observer, Part};
+use httperf_plan::{HttpVersion, Plan};
+use httperf_report::result::{Document, EarlyEnd};
+use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
+use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
+
+use crate::command_line::args::{Args, ReportForm};
+use crate::terminal::messages::Program;
+use crate::terminal::{self, shows_stdout};
+
+use super::Runner;
+use super::fleet::{self, AtTime, Hosting, Seat};
+use super::monitor::{self, Feed, MetricsSettings, Monitor};
+use super::print::{Printer, Printing};
+use super::results::{CallLog, CallSender, OwnResult, ResultFiles, rank_document, steps_of};
+use super::trace;
+
+/// Carries out the plan, prints its report and writes the files that were asked for. Of a fleet, this is rank 0's task.
+///
+/// # Errors
+/// The exit status of a run that could not be carried out or reported. The reason was printed.
+pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+    let program = &fleet::named(program, &args.fleet);
+    let seat = Seat::of(&args.fleet).map_err(|error| program.fail(&error))?;
+    let plan = match &seat {
+        Some(seat) => seat.plan(plan).map_err(|error| program.fail(&error))?,
+        None => plan,
+    };
+    match &seat {
+        Some(seat) if seat.meets() && !seat.rank.is_first() => fleet::follow(program, args, &plan, seat),
+        Some(seat) => lead(program, &seat.args(args), plan, Some(seat)),
+        None => lead(program, args, plan, None),
+    }
+}
+
+/// Carries out a plan alone, as the first of several ranks, or as one that does not meet the others.
+fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Result<ExitCode, ExitCode> {
+    let at = args.fleet.start_at.map(AtTime::new).transpose().map_err(|error| program.fail(&error))?;
+    let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
+    let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
+    let lines = args.metrics.influx_file().map(|name| ("--influx", name));
+    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).chain(lines).collect();
+    let (runner, (outputs, calls, own)) = Runner::start(program, &[&plan], || {
+        let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
+        let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;
+        let own = OwnResult::prepare(&args.results, seat.map_or(0, |seat| seat.rank.index()))?;
+        Ok((outputs, calls, own))
+    })?;
+    runner.warn_of_problems(program, &plan);
+    let meeting = seat.filter(|seat| seat.meets());
+    let gather = |seat| Hosting::gather(program, seat, "run", std::slice::from_ref(&plan), &runner.stop);
+    let hosting = meeting.map(gather).transpose()?;
+    if let Some(hosting) = &hosting {
+        hosting.begin(None);
+    }
+    let provenance = runner.provenance();
+    let watching = monitor::WatchSettings {
+        program: program.clone(),
+        live: args.live,
+        has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
+        interval_log: args.interval_log.as_ref().map(Into::into),
+        rank: seat.filter(|seat| !seat.meets()).map(|seat| seat.rank.index()),
+        metrics: MetricsSettings::of(&args.metrics, provenance.run(), seat),
+        relay: None,
+    };
+    let part = match (&hosting, seat) {
+        (Some(hosting), _) => hosting.part(&plan),
+        (None, Some(seat)) => seat.part(&plan, at.as_ref()),
+        (None, None) => Part { agreement: at.as_ref().map(|at| at as _), ..Part::whole(&plan, None) },
+    };
+    let carried = carry_out(program, &runner, &watching, part, calls.as_ref(), hosting.as_ref());
+    let (summary, mut watched) = match carried {
+        Ok(carried) => carried,
+        Err(error) => {
+            let failure = hosting.as_ref().and_then(Hosting::failure);
+            if let Some(hosting) = hosting {
+                hosting.give_up(format!("{error:#}"));
+                hosting.leave();
+            }
+            // Why the run broke says more than that its log could not be written.
+            let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
+            return Err(match failure {
+                Some(failure) => program.fail(&anyhow!("--fleet: {failure}")),
+                None => program.fail(&error),
+            });
+        }
+    };
+    let was_asked = runner.signals.was_asked()
+        || watched.ended_by_user
+        || hosting.as_ref().is_some_and(Hosting::was_stopped);
+    let endings = [
+        (was_asked, EarlyEnd::Asked),
+        (watched.has_missed, EarlyEnd::Missed),
+        (watched.is_exact, EarlyEnd::Exact),
+        (summary.gave_up, EarlyEnd::Hopeless),
+    ];
+    let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
+    let document = match seat {
+        Some(seat) => rank_document(provenance, plan, summary, ended_early, seat),
+        None => provenance.document(plan, summary, ended_early),
+    };
+    if let Some(Err(error)) = own.map(|own| own.write(&document)) {
+        program.say(format_args!("{error:#}"));
+        watched.has_failed = true;
+    }
+    let document = match hosting {
+        Some(hosting) => {
+            let merged = hosting.merged(document);
+            hosting.leave();
+            let (document, complaints) = merged.map_err(|error| program.fail(&error))?;
+            complaints.iter().for_each(|complaint| program.say(complaint));
+            watched.has_failed |= !complaints.is_empty();
+            document
+        }
+        None => document,
+    };
+    let reported = program.print_with(|out| write_report(out, args, &document));
+    // What waits for a reader from here on may be ended: all else is written.
+    let errors = outputs.write(&document, || runner.signals.end_at_once());
+    errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
+    if let Err(error) = calls.map_or(Ok(()), CallLog::finish) {
+        program.say(format_args!("{error:#}"));
+        watched.has_failed = true;
+    }
+    if let Some(failure) = runner.take_recording_failure() {
+        program.say(failure);
+        watched.has_failed = true;
+    }
+    let without_http2 = without_http2(&document);
+    // That HTTP/2 cannot be spoken at all is said below, and is no warning.
+    let is_warning =
+        |warning: &Warning| without_http2.is_none() || !matches!(warning, Warning::Http2Violations { .. });
+    for warning in document.summary.warnings().into_iter().filter(is_warning) {
+        program.warn(format_args!("warning: {warning}"));
+    }
+    match form(args) {
+        Printed::Classic => tell_verdict(program, &document.verdict),
+        Printed::Document | Printed::Steps => tell_objectives(program, &document),
+        Printed::Full => {}
+    }
+    reported?;
+    if !errors.is_empty() || watched.has_failed {
+        return Err(ExitCode::FAILURE);
+    }
+    if let Some(reason) = without_http2 {
+        return Err(no_http2(program, &document.plan, &reason));
+    }
+    if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
+        return Err(no_tls(program, failure));
+    }
+    match document.verdict.level {
+        Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
+        _ if !document.met_objectives() => Err(ExitCode::from(OBJECTIVES_STATUS)),
+        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
+        _ => Ok(runner.exit_code()),
+    }
+}
+
+/// The exit statuses of runs that cannot be relied on, with `--strict`.
+pub(crate) const SUSPECT_STATUS: u8 = 2;
+pub(crate) const INVALID_STATUS: u8 = 3;
+
+/// The exit status of a run that is not known to have met its objectives.
+pub(crate) const OBJECTIVES_STATUS: u8 = 4;
+
+/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect
+/// is left to the other reports, so that old scripts hear nothing new of a busy machine.
+fn tell_verdict(program: &Program, verdict: &Verdict) {
+    for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
+        let (name, finding) = (reason.finding.name(), &reason.finding);
+        program.warn(format_args!("verdict: {}: {name}: {finding}", reason.level));
+    }
+}
+
+/// Says why the exit status is what it is, where standard output carries a document that only programs read.
+fn tell_objectives(program: &Program, document: &Document) {
+    for judged in document.objectives.iter().filter(|judged| judged.outcome != Kept::Met) {
+        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.name()));
+    }
+}
+
+/// Returns the reason why no connection spoke HTTP/2, if the server refused it.
+fn without_http2(document: &Document) -> Option<String> {
+    let summary = &document.summary;
+    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
+        return Some(reason.to_owned());
+    }
+    let failure = summary.tls.as_deref().and_then(TlsSummary::hopeless)?;
+    let offered = &document.plan.tls.as_ref()?.alpn;
+    let is_refused = document.plan.request.version.may_be_http2() && failure.is_no_protocol();
+    is_refused.then(|| {
+        let offered = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
+        format!("the server takes nothing of what it was offered (ALPN), {offered}: {}", failure.reason)
+    })
+}
+
+/// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
+fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
+    let protocol = if plan.request.version == HttpVersion::Http3 { "HTTP/3" } else { "HTTP/2" };
+    program.say(format_args!("{protocol} cannot be spoken: {reason}"));
+    if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
+        program.say_bare(match plan.tls {
+            Some(_) => "hint: --http-version=auto speaks what the server chooses",
+            None => "hint: without --http-version=2, HTTP/1.1 is spoken",
+        });
+    }
+    ExitCode::FAILURE
+}
+
+/// Says in the words of the classic tool that TLS cannot be spoken with the server, and returns its exit status for
+/// that. Scripts probe servers with it.
+fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
+    let class = failure.class as u8;
+    program.say(format_args!("failed to connect to SSL server (err=-1, reason={class})"));
+    program.say(format_args!("the first TLS handshake failed: {}", failure.reason));
+    for line in &failure.details {
+        program.say_bare(line);
+    }
+    ExitCode::from(NO_TLS_STATUS)
+}
+
+/// The exit status of a run in which the first TLS handshake failed and none succeeded.
+const NO_TLS_STATUS: u8 = 255;
+
+/// Carries out a part of a run, watched as the settings say; with `hosting`, together with the other ranks. Lines that could not be printed are no error: what was measured is
+/// reported all the same.
+pub(super) fn carry_out(
+    program: &Program,
+    runner: &Runner,
+    watching: &monitor::WatchSettings,
+    part: Part<'_>,
+    calls: Option<&CallLog>,
+    hosting: Option<&Hosting>,
+) -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
+    let plan = part.plan;
+    let workers = plan.workers().get() as usize;
+    let printing = Printing::new(program, plan.watch, workers);
+    let mut watchers: Vec<Watcher<'_>> = (0..workers)
+        .map(|worker| Watcher {
+            plan,
+            printer: printing.printer(worker),
+            calls: calls.map(CallLog::sender),
+            feed: None,
+            cpu: Duration::ZERO,
+        })
+        .collect();
+    let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
+        let others = hosting.map_or(0, Hosting::others);
+        let (monitor, mut feeds) = Monitor::start(watching, plan, others, &runner.stop)?;
+        if let Some(hosting) = hosting {
+            hosting.feed(feeds.split_off(workers));
+        }
+        watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
+        let mut observers: Vec<&mut (dyn Observer + Send)> =
+            watchers.iter_mut().map(|watcher| watcher as _).collect();
+        let run = runner.observe(part, &mut observers);
+        let was_stopped = runner.is_interrupted();
+        let series = run.as_ref().ok().map(|summary| &summary.series);
+        // What is still on its way is taken before the monitor notices that nothing more will come.
+        watchers.iter_mut().for_each(|watcher| watcher.feed = None);
+        if let Some(hosting) = hosting {
+            match &run {
+                Ok(_) => hosting.wait_for_results(was_stopped),
+                Err(error) => hosting.give_up(error.to_string()),
+            }
+        }
+        let mut watched = monitor.finish(series);
+        // What is only found when the run is over has not ended it.
+        watched.has_missed &= was_stopped;
+        Ok((run?, watched))
+    };
+    let carried = attempt();
+    let printed = watchers.into_iter().map(|watcher| watcher.printer.finish()).fold(Ok(()), io::Result::and);
+    if let (Ok(_), Err(error)) = (&carried, printed) {
+        // That fails likewise when the report is printed, unless a full disk has room again.
+        let _reported_again: Result<(), ExitCode> = program.stdout_failed(&error);
+    }
+    carried
+}
+
+/// Hands on what happens in a worker to those who want to know.
+struct Watcher<'a> {
+    plan: &'a Plan,
+    printer: Printer<'a>,
+    calls: Option<CallSender>,
+    feed: Option<Feed>,
+    /// Processor time of the worker's thread when the last interval ended.
+    cpu: Duration,
+}
+
+impl Watcher<'_> {
+    /// Tells of an interval; with the processor time since the one before, if somebody wants to know.
+    fn tell(&mut self, interval: &Interval) {
+        let Some(feed) = &mut self.feed else { return };
+        let Some(clocks) = &interval.clocks else { return feed.interval(interval) };
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let now = Duration::try_from(now).unwrap_or_default();
+        let cpu = now.saturating_sub(std::mem::replace(&mut self.cpu, now));
+        let clocks = Some(Box::new(WatchedClocks { cpu, ..(**clocks).clone() }));
+        feed.interval(&Interval { clocks, ..interval.clone() });
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn observe(&mut self, what: Observation<'_>) {
+        match what {
+            Observation::Call { sample, start } => {
+                if let Some(calls) = &mut self.calls {
+                    calls.add(sample, start);
+                }
+            }
+            Observation::Step(seen) => trace::show_step(self.plan, seen),
+            Observation::Visit { visit, scenario, fate } => {
+                trace::show_end(self.plan, visit, scenario, fate);
+            }
+            Observation::Interval { interval } => {
+                self.tell(interval);
+            }
+            _ => self.printer.observe(what),
+        }
+    }
+
+    fn calls_not_logged(&self) -> u64 {
+        self.calls.as_ref().map_or(0, CallSender::dropped)
+    }
+
+    fn ended(&mut self) {
+        self.printer.ended();
+        // The others' intervals are not to wait for those of this one.
+        self.feed = None;
+    }
+}
+
+/// The report on standard output when the run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// The classic block.
+    Classic,
+    /// The classic block and what has been added to it.
+    Full,
+    /// The document.
+    Document,
+    /// The figures of steps.
+    Steps,
+}
+
+fn form(args: &Args) -> Printed {
+    match args.report {
+        _ if args.results.document_on_stdout() => Printed::Document,
+        _ if args.results.steps_on_stdout() => Printed::Steps,
+        ReportForm::Classic => Printed::Classic,
+        ReportForm::Full => Printed::Full,
+        ReportForm::Auto if shows_stdout() => Printed::Full,
+        ReportForm::Auto => Printed::Classic,
+    }
+}
+
+fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
+    match form(args) {
+        Printed::Document => out.write_all(document.json().as_bytes()),
+        Printed::Steps => out.write_all(steps_of(document).as_bytes()),
+        Printed::Classic => out.write_all(document.text(false).as_bytes()),
+        Printed::Full => {
+            let colours = args.colour.of(&io::stdout());
+            let Document { plan, summary, .. } = document;
+            if args.report == ReportForm::Auto && no_reply(plan, summary).is_some() {
+                // On a terminal, the one sentence says more than all the zeros.
+                return write!(out, "{}", answer(document, colours));
+            }
+            let screen = Screen { columns: terminal::columns(), colours };
+            write!(out, "{}{}", document.body(screen), document.ending(screen))
+        }
+    }
+}

@@ -1,0 +1,180 @@
+# Written by generate.py from the schemas of the program (`httperf schema`). Do not edit.
+"""Records of the document of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from .result import Kept, Level, Percentile
+
+__all__ = [
+    "End",
+    "Lacking",
+    "Mean",
+    "Peak",
+    "Recovery",
+    "State",
+    "Step",
+    "StreamWaits",
+    "SweepFigures",
+    "SweepSettings",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings:
+    """Settings of a sweep."""
+
+    pause_s: float
+    """Minimum pause between two runs, in seconds."""
+    rates: tuple[float, ...]
+    """Arrivals per second, strictly ascending."""
+    repeats: int
+    """Number of runs at each rate."""
+    settle_s: float
+    """Maximum time for the server and this machine to recover from a run, in seconds; 0 skips the check."""
+    shuffled_by: int | None = None
+    """Seed of the random order; `None` for ascending rates."""
+    stop_after: int | None = None
+    """Number of consecutive rates at which the server could not keep up after which the sweep ends; `None` to try
+    all rates.
+    """
+
+
+End: TypeAlias = Literal["complete", "saturated", "asked"]
+"""Reason why a sweep makes no more runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peak:
+    """Maximum rate of replies without an error."""
+
+    good_reply_rate: float
+    """Replies without an error per second."""
+    rate: float
+    """Rate offered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A mean over runs, with its 95 % confidence interval."""
+
+    high: float | None = None
+    """Upper bound."""
+    low: float | None = None
+    """Lower bound; `None` if there is a single run."""
+    value: float
+    """Mean."""
+
+
+State: TypeAlias = Literal["kept_up", "saturated", "unanswered", "client_limited"]
+"""State of the server at a rate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamWaits:
+    """Waits in streams at a rate: medians and 99th percentiles in milliseconds, as means over the runs. `None` if a
+    run has too few samples.
+    """
+
+    first_p50_ms: Mean | None = None
+    """From the instants at which calls were due to the first events; of language models, to the first tokens."""
+    first_p99_ms: Mean | None = None
+    """See `first_p50_ms`."""
+    gap_p50_ms: Mean | None = None
+    """Gaps between events; of language models, the times per output token."""
+    gap_p99_ms: Mean | None = None
+    """See `gap_p50_ms`."""
+    of_tokens: bool
+    """True if these are of the tokens of language models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Results at one rate: means over its complete runs. Runs in which the generator was the bottleneck are left out
+    unless it was in all of them.
+    """
+
+    achieved: Mean
+    """Arrivals started per second."""
+    all_p50: Percentile | None = None
+    """Median of the latency of all calls, answered or not."""
+    all_p99: Percentile | None = None
+    """Its 99th percentile."""
+    answered_share: Mean
+    """Share of the offered load that was answered without an error while load was offered."""
+    client_limited_runs: int
+    """Number of these in which the generator was the bottleneck."""
+    error_share: Mean
+    """Share of the calls (or connections, if no calls are made) that ended in an error."""
+    good_reply_rate: Mean
+    """Those without an error: status below 400, and no failed check."""
+    lacks_recovery: bool
+    """True if the server or this machine had not recovered before one of these runs."""
+    latency_p50_ms: Mean | None = None
+    """Median of the latency of the answered calls, in milliseconds."""
+    latency_p99_ms: Mean | None = None
+    """Its 99th percentile."""
+    objectives: Kept | None = None
+    """Outcome of the objectives over all runs; `None` if there are none."""
+    objectives_not_met: tuple[str, ...]
+    """Objectives that were missed, or whose outcome is unknown."""
+    rate: float
+    """Rate requested."""
+    reasons: tuple[str, ...]
+    """Names of the findings behind verdicts other than VALID."""
+    reply_rate: Mean
+    """Complete replies per second while load was offered: the throughput of a run."""
+    reply_rate_max: float
+    """See `reply_rate_min`."""
+    reply_rate_min: float
+    """Minimum, maximum and standard deviation of the sampled replies per second of the runs."""
+    reply_rate_stddev: float
+    """See `reply_rate_min`."""
+    response_ms: Mean | None = None
+    """From the first byte of a request to the status line of its reply, in milliseconds."""
+    runs: int
+    """Number of complete runs."""
+    state: State
+    """State of the server at this rate."""
+    stream_waits: StreamWaits | None = None
+    """Waits in streams; `None` if there were none."""
+    verdict: Level
+    """Worst verdict on a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepFigures:
+    """Figures of a sweep. Rates are arrivals per second."""
+
+    knee: float | None = None
+    """Rate above which replies no longer follow; `None` if it was not reached or cannot be determined."""
+    objectives_met_at: float | None = None
+    """Highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such
+    rate.
+    """
+    peak: Peak | None = None
+    """Rate with the most replies without an error, of those at which the generator was not the bottleneck; `None` if
+    there were none.
+    """
+    steps: tuple[Step, ...]
+    """Rates with complete runs, ascending."""
+
+
+Lacking: TypeAlias = str | dict[str, Any]
+"""Resource that had not recovered before a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovery:
+    """Waits between two runs, in seconds. There are none before the first run."""
+
+    lacking: Lacking | None = None
+    """Resource that had not recovered when the time limit expired."""
+    pause_s: float
+    """Pause requested."""
+    ports_s: float
+    """Time after that until enough local ports were free for the connections of the run."""
+    server_s: float
+    """Time after that until the server answered about as quickly as before the first run."""

@@ -1,0 +1,120 @@
+"""Histograms and timings by themselves."""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import httperf
+from httperf import Histogram, Point, Timing
+
+HOUR_US = 3_600_000_000
+
+values = st.lists(st.one_of(st.integers(0, 5000), st.integers(0, HOUR_US)), max_size=60)
+times_ns = st.lists(st.one_of(st.integers(0, 10**7), st.integers(0, 4 * 10**12)), max_size=60)
+
+
+@given(values)
+def test_decoding_what_was_encoded_gives_the_same(us: list[int]) -> None:
+    histogram = Histogram.of(us)
+    assert Histogram.decode(histogram.encode()) == histogram
+
+
+@given(values, values)
+def test_a_sum_is_the_histogram_of_all_values(some: list[int], others: list[int]) -> None:
+    assert Histogram.of(some) + Histogram.of(others) == Histogram.of(some + others)
+
+
+@given(values, st.floats(0, 1))
+def test_a_quantile_is_the_class_of_the_value_at_its_rank(us: list[int], share: float) -> None:
+    found = Histogram.of(us).quantile_us(share)
+    if not us:
+        assert found is None
+        return
+    exact = sorted(us)[max(1, math.ceil(share * len(us))) - 1]
+    assert found is not None
+    # Three digits are kept; but for a share of 0, a class is named by its upper end.
+    assert abs(found - exact) <= exact * 1e-3
+    assert found >= exact or share == 0
+
+
+@given(times_ns, times_ns)
+def test_timings_add_up_exactly_and_survive_saving(some: list[int], others: list[int]) -> None:
+    both = Timing.of(some) + Timing.of(others)
+    assert both == Timing.of(some + others)
+    assert Timing.from_json(both.to_json(), "both") == both
+
+
+@given(times_ns.filter(bool))
+def test_the_distribution_ends_at_the_largest_value_with_all_counts(ns: list[int]) -> None:
+    timing = Timing.of(ns)
+    cumulative, percentiles = timing.histogram.cumulative(), list(timing.percentiles())
+    assert cumulative[-1] == percentiles[-1] == Point(timing.histogram.max_us or 0, 1.0, len(ns))
+    shares = [point.share for point in cumulative]
+    assert shares == sorted(set(shares))
+    assert [point.value_us for point in cumulative] == [us for us, _ in timing.histogram.classes()]
+
+
+def test_moments_are_exact() -> None:
+    timing = Timing.of([2_000_001, 4_000_000, 4_000_000, 4_000_000, 5_000_000, 5_000_000, 7_000_000, 9_000_000])
+    assert (timing.count, timing.min_ms, timing.mean_ms, timing.max_ms) == (8, 2.000001, 5.0, 9.0)
+    assert timing.stddev_ms == 2.13809
+
+
+def test_a_quantile_needs_enough_samples() -> None:
+    assert [httperf.samples_needed(share) for share in (0.5, 0.9, 0.99, 0.999, 1.0)] == [2, 10, 100, 1000, 1]
+    timing = Timing.of([1000] * 99)
+    assert (timing.quantile_ms(0.9), timing.quantile_ms(0.99), timing.quantile_ms(1.0)) == (0.001, None, 0.001)
+    with pytest.raises(ValueError, match=r"expected a share from 0 to 1, got 99"):
+        timing.quantile_ms(99)
+
+
+def test_nothing_has_no_figures() -> None:
+    nothing = Timing()
+    assert (nothing.count, nothing.mean_ms, nothing.quantile_ms(1.0), nothing.stddev_ms) == (0, None, None, None)
+    assert (nothing.histogram.min_us, nothing.histogram.max_us, nothing.histogram.mean_us) == (None, None, None)
+    assert (list(nothing.percentiles()), nothing.histogram.cumulative()) == ([], [])
+    assert nothing.histogram.encode() == ""
+
+
+def test_values_beyond_an_hour_count_as_an_hour() -> None:
+    assert Histogram.of([HOUR_US, 10 * HOUR_US]) == Histogram.of([HOUR_US, HOUR_US])
+
+
+def test_histograms_of_other_libraries_are_read_with_their_own_precision() -> None:
+    coarse = Histogram({100: 3, 300: 1}, 1, 1_000_000, 2)
+    read = Histogram.decode(coarse.encode())
+    assert (read, read.digits, read.highest) == (coarse, 2, 1_000_000)
+    assert (Histogram() + read).count == 4
+
+
+def packed(cookie: int, *header: float, payload: bytes = b"") -> str:
+    body = struct.pack(">IIIIQQd", cookie, len(payload), *header) + payload
+    compressed = zlib.compress(body)
+    return base64.b64encode(struct.pack(">II", 0x1C849314, len(compressed)) + compressed).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("?", "expected base64"),
+        ("AAAA", "fewer than 8 bytes"),
+        (base64.b64encode(bytes(12)).decode(), "begins with 0x0"),
+        (base64.b64encode(struct.pack(">II", 0x1C849314, 4) + b"none").decode(), "compressed histogram"),
+        (packed(0x1C849303, 0, 3, 1, HOUR_US, 1.0), "whole histogram"),
+        (packed(0x1C849313, 7, 3, 1, HOUR_US, 1.0), "without offset"),
+        (packed(0x1C849313, 0, 9, 1, HOUR_US, 1.0), "possible histogram"),
+        (packed(0x1C849313, 0, 3, 1, HOUR_US, 1.0, payload=b"\x80"), "cut short"),
+        # A count behind more zeros than there are classes.
+        (packed(0x1C849313, 0, 3, 1, HOUR_US, 1.0, payload=b"\xff\xff\xff\x7f\x02"), "got more"),
+    ],
+)
+def test_what_is_no_histogram_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Histogram.decode(text)
