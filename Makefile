@@ -18,7 +18,7 @@ CHECKS = bootstrap format tests+lints+docs measured python licences fuzz-minute
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long bootstrap format lints tests measured python docs semver generated licences \
+.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs semver generated licences \
         fuzz-minute bench-smoke instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
@@ -29,6 +29,10 @@ build: ## build the release binary
 
 demo: ## install what is missing, build, and run a first load test against the built-in server
 	scripts/demo.sh
+
+packages: ## build every package of the current commit, as a snapshot, into target/dist (some 40 minutes)
+	scripts/release-tools.sh
+	$(CARGO) xtask release --snapshot
 
 test: ## run every check, also after one that fails; a table at the end says what came of each
 	@scripts/checks.sh $(CHECKS)
@@ -54,6 +58,10 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	scripts/try-crates.sh
 	scripts/semver.sh
 	$(MAKE) check-site
+	scripts/release-tools.sh
+	$(CARGO) xtask release --snapshot
+	scripts/try-packages.sh
+	scripts/try-reproducible.sh
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test

@@ -6,8 +6,10 @@
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
 #                                openssl, Go, Python with venv, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
-#   scripts/bootstrap.sh long    that, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
-#                                Prometheus, InfluxDB, etcd, shellcheck, mmdebstrap
+#   scripts/bootstrap.sh release what building needs, and what packages are built with: dpkg, rpm, buildah, Python environments
+#   scripts/bootstrap.sh long    what the tests need, and what `make test-long` runs besides: Slurm, Open MPI, MPICH,
+#                                Prometheus, InfluxDB, etcd, shellcheck, mmdebstrap; what
+#                                packages are built with and looked at: lintian, rpmlint, pipx, qemu, ruby, nix
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -19,14 +21,16 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 main() {
     local mode=${1-}
     case $mode in
-        build | test | long) ;;
-        *) fail "expected \`build\`, \`test\` or \`long\`, got \`$mode\`" ;;
+        build | release | test | long) ;;
+        *) fail "expected \`build\`, \`release\`, \`test\` or \`long\`, got \`$mode\`" ;;
     esac
     have cargo || fail "cargo is not installed; get Rust from https://rustup.rs and run this again"
 
     missing=()
     look_for_build_tools
-    if [ "$mode" != build ]; then
+    if [ "$mode" = release ]; then
+        look_for_packagers
+    elif [ "$mode" != build ]; then
         look_for_test_tools
         add_rust_components
     fi
@@ -83,6 +87,14 @@ look_for_test_tools() {
     have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
 }
 
+look_for_packagers() {
+    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
+    have readelf || missing+=(binutils)
+    have dpkg-deb || missing+=(dpkg)
+    have rpmbuild || missing+=(rpm)
+    have buildah || missing+=(buildah)
+}
+
 look_for_launchers() {
     have prometheus || missing+=(prometheus)
     have influxd || missing+=(influxdb)
@@ -96,6 +108,16 @@ look_for_launchers() {
     have setpriv || missing+=(util-linux)
     have shellcheck || missing+=(shellcheck)
     have mmdebstrap || missing+=(mmdebstrap)
+    look_for_packagers
+    have lintian || missing+=(lintian)
+    have rpmlint || missing+=(rpmlint)
+    have rpm2cpio || missing+=(rpm2cpio)
+    have cpio || missing+=(cpio)
+    have man || missing+=(man-db)
+    have pipx || missing+=(pipx)
+    have qemu-aarch64-static || missing+=(qemu-user-static)
+    have ruby || missing+=(ruby)
+    have nix-instantiate || missing+=(nix-bin)
 }
 
 add_rust_components() {

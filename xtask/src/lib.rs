@@ -1,9 +1,11 @@
 //! Chores around the documents: generates the manual page and the pages of the reference, finds out whether they are up to
-//! date, draws the pictures, makes the site, and reads the commands in what people wrote.
+//! date, draws the pictures, makes the site, and reads the commands in what people wrote. And the release, which packs them with
+//! the program.
 
 pub mod book;
 pub mod markdown;
 pub mod pictures;
+pub mod release;
 
 mod environment;
 mod exit_statuses;

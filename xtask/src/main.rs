@@ -1,4 +1,4 @@
-//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures` and `cargo xtask site`.
+//! Chores of this workspace: `cargo xtask generate [--check]`, `cargo xtask pictures`, `cargo xtask site` and `cargo xtask release`.
 
 use std::process::ExitCode;
 
@@ -11,14 +11,16 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate"] => xtask::write_generated().map(|()| ExitCode::SUCCESS),
         ["generate", "--check"] => check(),
         ["pictures"] => xtask::pictures::write_pictures().map(|()| ExitCode::SUCCESS),
+        ["release", ref options @ ..] => xtask::release::run(options).map(|()| ExitCode::SUCCESS),
         ["site"] => {
             let site = xtask::book::site::write_site()?;
             println!("{}", site.join("index.html").display());
             Ok(ExitCode::SUCCESS)
         }
-        _ => {
-            bail!("expected `generate`, `generate --check`, `pictures` or `site`, got `{}`", words.join(" "))
-        }
+        _ => bail!(
+            "expected `generate`, `generate --check`, `pictures`, `site` or `release`, got `{}`",
+            words.join(" ")
+        ),
     }
 }
 
