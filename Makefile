@@ -13,7 +13,7 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
 # The checks of `make test`, in this order. Those joined by `+` run at the same time.
-CHECKS = bootstrap format tests+lints+docs measured python licences fuzz-minute
+CHECKS = bootstrap format tests+python+lints+docs measured licences fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:

@@ -13,10 +13,6 @@ use super::target::GLIBC;
 
 /// Builds the wheel of `python/pyproject.toml`, with the program that was built before.
 pub(super) fn build(source: &Source, binary: &Binary, work: &Path, out: &Path) -> anyhow::Result<()> {
-    if !source.root.join("python/pyproject.toml").is_file() {
-        say("no wheel: this source has no python/pyproject.toml");
-        return Ok(());
-    }
     say(&format!("packing the wheel for {}", binary.target.triple));
     let cargo = work.join("cargo");
     fs::write(&cargo, cargo_script(binary)).with_context(|| format!("writing {}", cargo.display()))?;

@@ -343,12 +343,12 @@ fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
         killer.join().unwrap();
         outcome
     };
-    // A figure by then, rather than a bound, if other programs disturbed a trial.
+    // A figure by then with its interval, rather than a bound, if the server vanished within a trial.
     let is_right = |outcome: &Outcome, _: &Value| {
         let last = last_line(outcome);
         outcome.exit == Exit::Code(1)
             && last.starts_with("capacity ")
-            && last.ends_with("(ended early: the server no longer answers)")
+            && last.ends_with("ended early: the server no longer answers)")
     };
     undisturbed(vanishing, is_right);
 }

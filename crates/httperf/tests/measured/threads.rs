@@ -15,6 +15,7 @@ use crate::support::machine::{alone, is_long, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome};
 use crate::support::real_server::{Kind, RealServer, Settings};
 use crate::support::words;
+use httperf_testkit::skip;
 use httperf_testkit::tcp::serve;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -565,11 +566,17 @@ mod stall {
 
     #[test]
     fn a_stall_shows_the_same_with_two_threads() {
+        if !is_long() {
+            return skip::unless_long();
+        }
         check("--threads=2", 0.0);
     }
 
     #[test]
     fn a_stall_shows_the_same_over_http2() {
+        if !is_long() {
+            return skip::unless_long();
+        }
         // Without optimisation the test server's HTTP/2 takes a while for a thousand requests.
         check("--http-version=2", 0.15);
     }
