@@ -331,6 +331,10 @@ fn an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
+    // The search waits for the server for a minute, and tests that need the machine alone wait for this one.
+    if !is_long() {
+        return skip::unless_long();
+    }
     let _shared = shared();
     let vanishing = |file: &Path| {
         let Served { mut child, port } = Served::start(&[]);
