@@ -131,7 +131,7 @@ struct Launcher {
     local_index: Option<&'static str>,
     /// The number of processes on its machine.
     local_size: Option<&'static str>,
-    /// The variables of which the job's name is made.
+    /// The variables that make up the name of the job.
     job: &'static [&'static str],
     /// The variable with the host of rank 0, or with a list that begins with it.
     first_host: Option<&'static str>,
@@ -243,7 +243,7 @@ pub struct KnownLauncher {
     pub size: &'static str,
     /// All others, without those of its job's name.
     pub also: Vec<&'static str>,
-    /// The variables of which the job's name is made.
+    /// The variables that make up the name of the job.
     pub job: &'static [&'static str],
 }
 

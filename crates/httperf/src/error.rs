@@ -26,9 +26,9 @@ pub enum Error {
     Setting {
         /// The name of the method.
         method: &'static str,
-        /// What it takes.
+        /// The values that it takes.
         expected: String,
-        /// What it was given.
+        /// The value given.
         given: String,
     },
     /// The parts of the load contradict each other.

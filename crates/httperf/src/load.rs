@@ -11,7 +11,7 @@ use httperf_plan::url::{HttpUrl, UrlError};
 use httperf_plan::{
     Arrivals, Assignment, Body, Calls, Cap, Client, Connections, Endpoint, Excess, Header, HttpVersion,
     Objectives, Phases, Plan, Replies, RequestTemplate, Statuses, Target, Template, Timeouts, Tls, Trust,
-    UNLIMITED, UriSource, Workload,
+    UNLIMITED, UriSource, Workload, token,
 };
 use httperf_report::result::EarlyEnd;
 use httperf_run::{Provenance, resolve};
@@ -381,7 +381,7 @@ impl Load {
     }
 
     fn template(&self) -> Result<RequestTemplate, Error> {
-        if !is_token(&self.method) {
+        if token(self.method.as_bytes()).is_none() {
             return Err(setting("request", "a method such as `PUT`", format_args!("`{}`", self.method)));
         }
         let header = |(name, value): &(String, String)| {
@@ -435,12 +435,6 @@ impl Load {
 
 fn at_least_one(method: &'static str, count: u32) -> Result<NonZeroU32, Error> {
     NonZeroU32::new(count).ok_or_else(|| setting(method, "at least 1", count))
-}
-
-/// Returns whether a text is a token (RFC 9110, section 5.6.2), as methods are.
-fn is_token(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_part)
 }
 
 fn setting(method: &'static str, expected: impl Display, given: impl Display) -> Error {

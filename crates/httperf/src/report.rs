@@ -1,4 +1,4 @@
-//! What a run measured.
+//! Figures of a run that is over.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use httperf_report::result::Document;
 use httperf_report::{AllCalls, Form, Kept, Level, Report as _};
 use httperf_stats::{Summary, Timing, samples_needed};
 
-/// What a run measured, and how far that can be relied on. Its text is the report that `httperf --report full` prints.
+/// The figures of a run, and a verdict on their reliability. Its text is the report that `httperf --report full` prints.
 #[derive(Clone, Debug)]
 pub struct Report {
     document: Document,
@@ -55,7 +55,7 @@ impl Report {
         Times(self.document.summary.connect.clone())
     }
 
-    /// How late the generator started what was due. Large values make the verdict
+    /// The delay with which the generator started work that was due. Large values make the verdict
     /// [`Suspect`](Verdict::Suspect) or [`Invalid`](Verdict::Invalid).
     #[must_use]
     pub fn lag(&self) -> Times {
@@ -135,7 +135,7 @@ impl Report {
         self.document.met_objectives()
     }
 
-    /// The objectives that were missed, or of which too little is known, each with what was measured.
+    /// The objectives that were missed or cannot be judged for lack of data, each with its measured value.
     #[must_use]
     pub fn missed_objectives(&self) -> Vec<String> {
         let judged = self.document.objectives.iter().filter(|judged| judged.outcome != Kept::Met);
@@ -279,8 +279,7 @@ impl Times {
     /// If it is not from 0 to 100.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
-        let share = share(percent);
-        if self.samples() < samples_needed(share) { None } else { self.0.quantile(share) }
+        self.0.supported_quantile(share(percent))
     }
 
     fn of_any(&self, seconds: impl Fn(&Timing) -> f64) -> Option<Duration> {

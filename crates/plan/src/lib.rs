@@ -46,7 +46,7 @@ pub use builder::{Plan, PlanBuilder, PlanError};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
 pub use http2::{ConnectionWindow, HeaderTable, Http2, MaxFrame, Window};
 pub use limits::Limits;
-pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
+pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest, token};
 pub use non_empty::{EmptyList, NonEmpty};
 pub use objective::Objectives;
 pub use quic::{Congestion, MaxDatagram, Quic, QuicWindow};

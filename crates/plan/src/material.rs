@@ -88,7 +88,8 @@ impl Header {
 }
 
 /// Returns `bytes` as text if they are a token, as methods and field names must be (RFC 9110, section 5.6.2).
-pub(crate) fn token(bytes: &[u8]) -> Option<&str> {
+#[must_use]
+pub fn token(bytes: &[u8]) -> Option<&str> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let text = std::str::from_utf8(bytes).ok()?;
     (!bytes.is_empty() && bytes.iter().all(is_token)).then_some(text)

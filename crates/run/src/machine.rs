@@ -33,7 +33,7 @@ impl MachineIdentity {
     }
 }
 
-/// This machine, as result documents have it, for a process that may have so many open files.
+/// The description of this machine in a result document. `open_files` is the limit of this process.
 #[must_use]
 pub fn this(open_files: u64) -> Machine {
     let names = rustix::system::uname();

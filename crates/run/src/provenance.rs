@@ -21,7 +21,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// A run that begins now, by this command line, in a process that may have so many open files.
+    /// A run that begins now, by the command line of this process. `open_files` is its limit on open files.
     #[must_use]
     pub fn now(open_files: u64) -> Self {
         let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -25,9 +25,8 @@ pub(super) fn of_program(
     let folder = work.join(&name);
     tree::lay(source, binary, material, LAYOUT, &folder)?;
     let documents = folder.join("share/doc/httperf");
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md"] {
-        tree::place(&source.root.join(licence), &documents.join(licence), 0o644)?;
-    }
+    tree::place_licences(source, &documents)?;
+    tree::place(&source.root.join("CHANGELOG.md"), &documents.join("CHANGELOG.md"), 0o644)?;
     tree::archive(source, work, &name, &out.join(format!("{name}.tar.gz")))
 }
 

@@ -31,9 +31,7 @@ pub(super) fn build(
         authorities.context("no certificates of authorities found; apt install ca-certificates")?;
     tree::place(authorities, &folder.join("root/etc/ssl/cert.pem"), 0o644)?;
     let documents = folder.join("root/usr/local/share/doc/httperf");
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        tree::place(&source.root.join(licence), &documents.join(licence), 0o644)?;
-    }
+    tree::place_licences(source, &documents)?;
     tree::put(&material.third_party, &documents.join("THIRD-PARTY.txt"))?;
     tree::create_folder(&folder.join("root/work"))?;
 

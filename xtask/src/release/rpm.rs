@@ -25,13 +25,7 @@ pub(super) fn build(
     let folder = work.join(format!("rpm-{arch}"));
     let staged = folder.join("staged");
     tree::lay(source, binary, material, LAYOUT, &staged)?;
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        tree::place(
-            &source.root.join(licence),
-            &staged.join("usr/share/licenses/httperf").join(licence),
-            0o644,
-        )?;
-    }
+    tree::place_licences(source, &staged.join("usr/share/licenses/httperf"))?;
     tree::place(
         &source.root.join("CHANGELOG.md"),
         &staged.join("usr/share/doc/httperf/CHANGELOG.md"),

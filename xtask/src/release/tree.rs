@@ -100,6 +100,14 @@ pub(super) fn place(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
     create(to, &bytes, mode)
 }
 
+/// Copies the licences of the program into a folder.
+pub(super) fn place_licences(source: &Source, folder: &Path) -> anyhow::Result<()> {
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        place(&source.root.join(name), &folder.join(name), 0o644)?;
+    }
+    Ok(())
+}
+
 /// Copies a file, or a folder with all that is in it.
 fn place_all(from: &Path, to: &Path) -> anyhow::Result<()> {
     if !from.is_dir() {

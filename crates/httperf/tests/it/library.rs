@@ -325,7 +325,7 @@ fn example(name: &str) -> PathBuf {
     program.parent().unwrap().parent().unwrap().join("examples").join(name)
 }
 
-/// What others may do with it: send it to another thread, print it, compare verdicts.
+/// Users send reports to other threads, print them, and compare verdicts.
 #[test]
 fn a_report_is_a_value() {
     fn is_value<T: Clone + std::fmt::Debug + Send + Sync + 'static>() {}

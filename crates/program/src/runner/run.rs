@@ -20,7 +20,7 @@ use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};
 use super::monitor::{self, Feed, MetricsSettings, Monitor};
 use super::print::{Printer, Printing};
-use super::results::{CallLog, CallSender, OwnResult, ResultFiles, rank_document, steps_of};
+use super::results::{CallLog, CallSender, OwnResult, ResultFiles, steps_of};
 use super::trace;
 
 /// Carries out the plan, prints its report and writes the files that were asked for. Of a fleet, this is rank 0's task.
@@ -104,7 +104,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     ];
     let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
     let document = match seat {
-        Some(seat) => rank_document(provenance, plan, summary, ended_early, seat),
+        Some(seat) => seat.document(provenance, plan, summary, ended_early),
         None => provenance.document(plan, summary, ended_early),
     };
     if let Some(Err(error)) = own.map(|own| own.write(&document)) {

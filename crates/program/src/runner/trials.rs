@@ -17,7 +17,6 @@ use crate::terminal::messages::Program;
 
 use super::Runner;
 use super::fleet::{Hosting, Seat};
-use super::results::rank_document;
 
 /// A trial: what it does otherwise than the plan of the command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -155,7 +154,7 @@ impl<'a> Trials<'a> {
         };
         hosting.wait_for_results(self.runner.is_interrupted());
         let ended_early = self.runner.ending(&summary);
-        let own = rank_document(provenance, plan, summary, ended_early, seat);
+        let own = seat.document(provenance, plan, summary, ended_early);
         let (document, complaints) = hosting.merged(own)?;
         complaints.iter().for_each(|complaint| self.program.say(complaint));
         if let Some(lost) = document.fleet.iter().flat_map(|fleet| &fleet.lost).next()

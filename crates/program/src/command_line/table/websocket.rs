@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use httperf_plan::{Answer, Every, Process, Template};
+use httperf_plan::{Answer, Every, Process, Template, token};
 
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop, Value};
@@ -113,19 +113,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             let text = std::str::from_utf8(value.bytes()).ok();
             let names: Option<Vec<String>> = text.and_then(|text| {
                 let names = text.split(',').map(str::trim);
-                names.map(|name| is_token(name).then(|| name.to_owned())).collect()
+                names.map(|name| token(name.as_bytes()).map(str::to_owned)).collect()
             });
             args.websockets.protocols =
                 names.ok_or_else(|| ParseStop::expected("--ws-protocol", "names such as chat, with commas between", value))?;
             Ok(())
         }),
 ];
-
-/// Returns whether a word is a token (RFC 9110, section 5.6.2).
-fn is_token(word: &str) -> bool {
-    !word.is_empty()
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-}
 
 fn positive(name: &str, expected: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok()).and_then(NonZeroU32::new);

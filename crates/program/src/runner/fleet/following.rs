@@ -14,7 +14,7 @@ use httperf_stats::{Instant, Interval};
 use crate::command_line::args::Args;
 use crate::runner::Runner;
 use crate::runner::monitor::{Relay, WatchSettings};
-use crate::runner::results::{CallLog, OwnResult, rank_document};
+use crate::runner::results::{CallLog, OwnResult};
 use crate::runner::run::carry_out;
 use crate::terminal::is_below_mpirun;
 use crate::terminal::messages::Program;
@@ -71,7 +71,7 @@ pub(crate) fn follow(program: &Program, args: &Args, plan: &Plan, seat: &Seat) -
         };
         let asked = runner.signals.was_asked().then_some(EarlyEnd::Asked);
         let ended_early = asked.or(summary.gave_up.then_some(EarlyEnd::Hopeless));
-        let document = rank_document(provenance, plan.clone(), summary, ended_early, seat);
+        let document = seat.document(provenance, plan.clone(), summary, ended_early);
         let failures = [
             own.map_or(Ok(()), |own| own.write(&document)),
             calls.map_or(Ok(()), CallLog::finish),
@@ -129,7 +129,7 @@ pub(crate) fn follow_trials(
                 Err(error) => return Err(following.give_up(error.into())),
             };
             let ended_early = runner.ending(&summary);
-            let document = rank_document(provenance, plan, summary, ended_early, seat);
+            let document = seat.document(provenance, plan, summary, ended_early);
             let json = document.json().into_bytes();
             following.driver.tell(move |guest, _| guest.outcome(json));
         }

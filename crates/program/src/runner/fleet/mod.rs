@@ -16,6 +16,9 @@ use httperf_engine::Part;
 use httperf_fleet::rank::{self, EnvironmentError, Launched, Rank, SIZE_VARIABLE};
 use httperf_fleet::{Join, MeetingPlace, Nonce, Secret};
 use httperf_plan::{Plan, Shards};
+use httperf_report::result::{Document, EarlyEnd};
+use httperf_run::Provenance;
+use httperf_stats::Summary;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -162,6 +165,19 @@ impl Seat {
             );
         }
         Ok(plan)
+    }
+
+    /// The document of what this rank measured.
+    #[must_use]
+    pub(crate) fn document(
+        &self,
+        provenance: Provenance,
+        plan: Plan,
+        summary: Summary,
+        ended_early: Option<EarlyEnd>,
+    ) -> Document {
+        let part = provenance.part(&plan, &summary, ended_early);
+        Document::of_rank(part, plan, summary, self.rank.index(), self.rank.size().get(), self.allows_missing)
     }
 
     /// The arguments of this rank. Those of the first name the files of the whole; other ranks may write to the same folder,

@@ -9,32 +9,15 @@ mod step_names;
 use std::ffi::{OsStr, OsString};
 
 use anyhow::Context;
-use httperf_plan::Plan;
-use httperf_report::result::{Document, EarlyEnd};
+use httperf_report::result::Document;
 use httperf_report::{Form, csv_header, csv_row, steps_csv};
-use httperf_run::Provenance;
-use httperf_stats::Summary;
 
 use crate::command_line::args::ResultArgs;
 use crate::command_line::outputs::FileForm;
-use crate::runner::fleet::Seat;
 
 use self::file::{Damage, DamageKind, Writable};
 
 pub use self::call_log::{CallLog, CallSender};
-
-/// The document of what one rank of a fleet measured.
-#[must_use]
-pub(crate) fn rank_document(
-    provenance: Provenance,
-    plan: Plan,
-    summary: Summary,
-    ended_early: Option<EarlyEnd>,
-    seat: &Seat,
-) -> Document {
-    let part = provenance.part(&plan, &summary, ended_early);
-    Document::of_rank(part, plan, summary, seat.rank.index(), seat.rank.size().get(), seat.allows_missing)
-}
 
 /// The file in which a rank of a fleet keeps what it measured itself: `--output` with a folder.
 #[derive(Debug)]
