@@ -19,14 +19,14 @@ main() {
     trap interrupt INT TERM
     if [ -t 1 ]; then export CARGO_TERM_COLOR=${CARGO_TERM_COLOR-always}; fi
     rows=()
-    all_passed=0 all_failed=0 all_skipped=0 failed_checks=0 all_began=$SECONDS
+    all_passed=0 all_failed=0 all_skipped=0 failures=() all_began=$SECONDS
     for group in "$@"; do
         run_group ${group//+/ }
         [ -z "$interrupted" ] || break
     done
     print_table
     if [ -n "$interrupted" ]; then exit 130; fi
-    [ "$failed_checks" -eq 0 ]
+    [ ${#failures[@]} -eq 0 ]
 }
 
 interrupt() {
@@ -88,7 +88,7 @@ count() {
     skipped=$(($(sum ignored "$log") + $(cat "$folder/$check.skipped" 2>/dev/null | wc -l)))
     if [ "$status" -ne 0 ]; then
         result=failed
-        failed_checks=$((failed_checks + 1))
+        failures+=("$check")
     elif [ "$passed" -eq 0 ] && [ "$skipped" -gt 0 ]; then
         result=skipped
     fi
@@ -104,26 +104,45 @@ sum() {
     sed -n "s/.*test result: .* \([0-9]*\) $1;.*/\1/p" "$2" 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+# Prints what the failed tests of a check said, the end of each; of a check without such tests, the end of its log.
+print_failure() {
+    local check=$1 log=$folder/$1.log
+    printf '\n==> %s failed\n' "$check"
+    # libtest and libtest-mimic put `---- NAME …----` above what a test said, all between two lines `failures:`.
+    awk -v most=40 '
+        function flush(    i) {
+            if (count > most) print "[" count - most " lines before these]"
+            for (i = count > most ? count - most + 1 : 1; i <= count; i++) print lines[i]
+            count = 0
+        }
+        /^failures:$/ || /^test result: / { flush(); inside = /^failures:$/ && !inside; next }
+        inside && /^---- .* ----$/ { flush(); print; next }
+        inside { lines[++count] = $0 }
+        END { flush() }
+    ' "$log" >"$log.failures"
+    if [ -s "$log.failures" ]; then cat "$log.failures"; else tail -n 40 "$log"; fi
+    # As libtest says it, and as libtest-mimic does.
+    sed -n 's/^test \(.*\) \.\.\. .*FAILED.*$/failed: \1/p' "$log"
+}
+
 row() {
     printf '%-14s %-12s %7s %7s %8s %8s' "$@"
 }
 
+# What failed stands just above the table, where it is seen, and where it is left if only the end of a log is kept.
 print_table() {
-    local log reasons
+    local reasons check
     echo
-    for log in "$folder"/*.log; do
-        # As libtest says it, and as libtest-mimic does.
-        sed -n 's/^test \(.*\) \.\.\. .*FAILED.*$/failed: \1/p' "$log"
-    done
     for reasons in "$folder"/*.skipped; do
         sort "$reasons" | uniq -c | sed 's/^ *1 /skipped: /; s/^ *\([0-9][0-9]*\) /skipped \1 times: /'
     done
+    for check in "${failures[@]}"; do print_failure "$check"; done
     echo
     row check result "passed" "failed" "skipped" "seconds"
     echo
     printf '%s\n' "${rows[@]}"
     local result=passed
-    if [ -n "$interrupted" ]; then result=interrupted; elif [ "$failed_checks" -gt 0 ]; then result=failed; fi
+    if [ -n "$interrupted" ]; then result=interrupted; elif [ ${#failures[@]} -gt 0 ]; then result=failed; fi
     row all "$result" "$all_passed" "$all_failed" "$all_skipped" "$((SECONDS - all_began))"
     echo
 }

@@ -5,7 +5,7 @@
     scripts/tests.py alone       that one
 
 Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The output of a
-program appears when it has ended. When all are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit
+program appears when it has ended, and under it how long it took. When all are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit
 status: 0 if every test passed, 1 if one failed or cannot be built, 130 after an interrupt.
 """
 
@@ -16,6 +16,8 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 CARGO = os.environ.get("CARGO", "cargo")
 TEST = [CARGO, "test", "--workspace", "--locked"]
@@ -69,15 +71,23 @@ def run(program):
     """Runs a test program in the folder of its crate, and prints its output. Returns whether all its tests passed."""
     name, path, folder = program
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
-    ended = subprocess.run(
-        [path], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    text = ended.stdout.decode(errors="replace")
-    sys.stdout.write(f"\nRunning {name} of {folder.name}\n{text}")
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        program = subprocess.Popen(
+            [path], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        )
+        # The usage of the program and of those that it started and waited for.
+        _, status, usage = os.wait4(program.pid, 0)
+        took = time.monotonic() - began
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        text += f"test {name} of {folder.name} ... FAILED: ended by signal {-code}\n"
+    processor = usage.ru_utime + usage.ru_stime
+    sys.stdout.write(f"\nRunning {name} of {folder.name}\n{text}took {took:.0f} s, {processor:.0f} s of processor time\n")
     sys.stdout.flush()
-    if ended.returncode < 0:
-        print(f"test {name} of {folder.name} ... FAILED: ended by signal {-ended.returncode}")
-    return ended.returncode == 0
+    return code == 0
 
 
 if __name__ == "__main__":

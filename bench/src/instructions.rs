@@ -64,6 +64,14 @@ impl Profile {
         }
     }
 
+    /// Calls of the shorter of two runs; the longer one makes twice as many.
+    fn calls(self) -> u32 {
+        match self {
+            Profile::Dev => 1_000,
+            Profile::Release => 4_000,
+        }
+    }
+
     /// Options that select this profile.
     fn options(self) -> &'static str {
         match self {
@@ -73,9 +81,7 @@ impl Profile {
     }
 }
 
-/// Calls of the shorter of two runs; the longer one makes twice as many.
-const CALLS: u32 = 4_000;
-/// The same with a connection per call. In runs of more than 7,000, the program chooses local ports itself:
+/// Connections of the shorter of two runs with a connection per call, instead of `Profile::calls`. In runs of more than 7,000, the program chooses local ports itself:
 /// in both of these.
 const CONNECTIONS: u32 = 8_000;
 /// Number of measurements for a reliable count.
@@ -166,7 +172,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
     let bench = Bench::of(profile.program()?)?;
     let expected = recorded.map(|index| records[index].instructions_per_call.clone()).unwrap_or_default();
-    let counts = if options.save { measure_surely(&bench)? } else { measure(&bench, profile, &expected)? };
+    let counts =
+        if options.save { measure_surely(&bench, profile)? } else { measure(&bench, profile, &expected)? };
     println!("{}", table(&counts, profile, &expected));
     if options.save {
         let record = Record { environment, instructions_per_call: counts };
@@ -203,7 +210,7 @@ pub(crate) fn measure_table() -> anyhow::Result<String> {
     let environment = Environment::here(Profile::Release)?;
     let recorded = read_records()?.into_iter().find(|record| record.environment == environment);
     let expected = recorded.map(|record| record.instructions_per_call).unwrap_or_default();
-    let counts = measure_surely(&bench)?;
+    let counts = measure_surely(&bench, Profile::Release)?;
     Ok(table(&counts, Profile::Release, &expected).to_string())
 }
 
@@ -225,28 +232,28 @@ fn measure(
 ) -> anyhow::Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for work in WORKS {
-        let first = work.instructions_per_call(bench, work.calls())?;
+        let first = work.instructions_per_call(bench, work.calls(profile))?;
         let is_high =
             expected.get(work.name).is_some_and(|&expected| ratio(first, expected) > profile.ratio_max());
-        let count = if is_high { work.median_of(bench, ROUNDS)? } else { first };
+        let count = if is_high { work.median_of(bench, profile)? } else { first };
         counts.insert(work.name.to_owned(), count);
     }
     Ok(counts)
 }
 
 /// Measures the median of each count.
-fn measure_surely(bench: &Bench) -> anyhow::Result<BTreeMap<String, u64>> {
-    WORKS.into_iter().map(|work| Ok((work.name.to_owned(), work.median_of(bench, ROUNDS)?))).collect()
+fn measure_surely(bench: &Bench, profile: Profile) -> anyhow::Result<BTreeMap<String, u64>> {
+    WORKS.into_iter().map(|work| Ok((work.name.to_owned(), work.median_of(bench, profile)?))).collect()
 }
 
 impl Work {
-    fn calls(self) -> u32 {
-        if self.connection_each { CONNECTIONS } else { CALLS }
+    fn calls(self, profile: Profile) -> u32 {
+        if self.connection_each { CONNECTIONS } else { profile.calls() }
     }
 
-    fn median_of(self, bench: &Bench, rounds: usize) -> anyhow::Result<u64> {
+    fn median_of(self, bench: &Bench, profile: Profile) -> anyhow::Result<u64> {
         let counts: anyhow::Result<Vec<f64>> =
-            (0..rounds).map(|_| Ok(self.instructions_per_call(bench, self.calls())? as f64)).collect();
+            (0..ROUNDS).map(|_| Ok(self.instructions_per_call(bench, self.calls(profile))? as f64)).collect();
         Ok(median(&counts?).round() as u64)
     }
 
