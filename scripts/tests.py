@@ -5,8 +5,9 @@
     scripts/tests.py alone       that one
 
 Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The output of a
-program appears when it has ended, and under it how long it took. When all are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit
-status: 0 if every test passed, 1 if one failed or cannot be built, 130 after an interrupt.
+program appears when it has ended, and under it how long it took. When all are built, makes the file that CHECKS_READY
+names (scripts/checks.sh). Exit status: 0 if every test passed, 1 if one failed or cannot be built, 130 after an
+interrupt.
 """
 
 import concurrent.futures
@@ -73,15 +74,15 @@ def run(program):
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        program = subprocess.Popen(
+        started = subprocess.Popen(
             [path], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
         # The usage of the program and of those that it started and waited for.
-        _, status, usage = os.wait4(program.pid, 0)
+        _, status, usage = os.wait4(started.pid, 0)
+        started.returncode = code = os.waitstatus_to_exitcode(status)
         took = time.monotonic() - began
         output.seek(0)
         text = output.read().decode(errors="replace")
-    code = os.waitstatus_to_exitcode(status)
     if code < 0:
         text += f"test {name} of {folder.name} ... FAILED: ended by signal {-code}\n"
     processor = usage.ru_utime + usage.ru_stime

@@ -30,8 +30,8 @@ pub fn check_websocket(input: &[u8]) {
     }
 }
 
-/// Checks that events and answers are the same. That compressed bytes are wrong may be found sooner in one way of cutting than
-/// in another, as a decompressor looks ahead: both are then the same up to there.
+/// Checks that events and answers are the same. That compressed bytes are wrong is sometimes found sooner in one way of cutting
+/// than in another, for a reason that is not known yet: both are then the same up to there.
 fn check_same(whole: &Seen, cut: &Seen, deflate: Option<Deflate>, how: &str) {
     let is_broken = |seen: &Seen| seen.0.last() == Some(&Owned::Broken(None));
     let until_broken = |seen: &Seen| seen.0.len() - usize::from(is_broken(seen));
