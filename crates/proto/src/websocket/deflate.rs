@@ -86,15 +86,16 @@ impl Codec {
     fn inflate(&mut self, mut bytes: &[u8], message: &mut Vec<u8>, size_max: usize) -> Result<(), Violation> {
         let decompress = self.decompress.get_or_insert_with(|| Box::new(Decompress::new(false)));
         loop {
-            if message.len() > size_max {
-                return Err(Violation::LongMessage { limit: size_max });
-            }
             message.reserve(GROWTH);
             let (taken, size) = (decompress.total_in(), message.len());
             let status = decompress
                 .decompress_vec(bytes, message, FlushDecompress::Sync)
                 .map_err(|_| Violation::Compressed)?;
             bytes = &bytes[(decompress.total_in() - taken) as usize..];
+            // Checked for the last bytes as well: a buffer may have room beyond the limit.
+            if message.len() > size_max {
+                return Err(Violation::LongMessage { limit: size_max });
+            }
             if status == Status::StreamEnd {
                 // A message may end with a final block; the next one begins anew (section 7.2.3.5).
                 decompress.reset(false);
@@ -158,6 +159,18 @@ mod tests {
         let refused = Codec::new(Deflate::default()).decompress(&bomb, true, &mut message, 1000);
         assert_eq!(refused, Err(Violation::LongMessage { limit: 1000 }));
         assert!(message.capacity() < 64 << 10, "{}", message.capacity());
+    }
+
+    /// What comes before the end of a message is held to the limit as well, also where its buffer has room for more.
+    #[test]
+    fn a_message_is_refused_once_it_is_beyond_the_limit() {
+        let mut bytes = Vec::new();
+        Codec::new(Deflate::default()).compress(&[1; 1100], &mut bytes);
+        for (limit, expected) in [(1100, Ok(())), (1000, Err(Violation::LongMessage { limit: 1000 }))] {
+            let mut message = Vec::with_capacity(4096);
+            let read = Codec::new(Deflate::default()).decompress(&bytes, false, &mut message, limit);
+            assert_eq!((read, message.len()), (expected, 1100));
+        }
     }
 
     /// A message that fills a buffer of the compressor, which then keeps back what finds no room.
