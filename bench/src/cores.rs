@@ -23,6 +23,13 @@ impl Cores {
     }
 }
 
+/// Keeps this process, and all that it starts from now on, on one core.
+pub(crate) fn stay_on_one() -> anyhow::Result<()> {
+    let mut only = CpuSet::new();
+    only.set(Cores::choose()?.client);
+    Ok(sched_setaffinity(None, &only)?)
+}
+
 /// Starts something on `cores`: a child inherits the affinity, so this thread moves there and back.
 pub(crate) fn on_cores<T>(cores: &[usize], start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let usable = sched_getaffinity(None)?;

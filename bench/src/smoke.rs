@@ -2,6 +2,7 @@
 
 use anyhow::ensure;
 
+use crate::cores::stay_on_one;
 use crate::speed::multiplexed;
 use crate::tools::Bench;
 use crate::{
@@ -11,6 +12,8 @@ use crate::{
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
 pub(crate) fn run() -> anyhow::Result<()> {
+    // Closed loops would take all of two cores, which other tests have a use for.
+    stay_on_one()?;
     let bench = Bench::prepare()?;
     println!("{}", bench.description());
 
@@ -50,7 +53,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         seconds: 1,
         connections: vec![2],
         rate: Some(640.0),
-        // Of the closed loops, which take all of two processors, those that run most of the other programs.
+        // Of the closed loops, those that run most of the other programs.
         tables: vec!['b', 'c', 'e'],
     };
     for table in speed::measure(&bench, &speed)? {

@@ -151,6 +151,8 @@ const TIMEOUT_S: &str = "10";
 const SYSTEM_BUFFERS: &str = "--system-buffers";
 /// Time after which a run that takes too long is stopped.
 const SPARE: Duration = Duration::from_secs(20);
+/// Number of runs after which a program without a reply has failed.
+const ATTEMPTS: u32 = 3;
 /// ab needs a number of requests in addition to a time, and memory for it. Twice its capacity.
 const AB_PER_SECOND: u64 = 50_000;
 /// Flow-control windows of streams and of the connection, for both programs, where h2load's are a power of
@@ -163,7 +165,8 @@ impl<'a> Site<'a> {
         Ok(Site { bench, port, folder: tempfile::tempdir()? })
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end. A run without a single reply is repeated: on a busy machine the server may stand still
+    /// for a second, which is as long as a short run takes.
     pub(crate) fn run(&self, program: Program, load: &Load) -> anyhow::Result<Outcome> {
         progress(&format!(
             "{program}, {} connections x{}, {} thread(s){}, /{}",
@@ -173,6 +176,19 @@ impl<'a> Site<'a> {
             if load.connection_each { ", one call each" } else { "" },
             load.file
         ));
+        let mut left = ATTEMPTS;
+        loop {
+            let (finished, outcome) = self.run_once(program, load)?;
+            if outcome.replies > 0 {
+                return Ok(outcome);
+            }
+            left -= 1;
+            ensure!(left > 0, "{program} got no reply in {ATTEMPTS} runs: {}", finished.last_words());
+            progress(&format!("{program} got no reply, and runs again: {}", finished.last_words()));
+        }
+    }
+
+    fn run_once(&self, program: Program, load: &Load) -> anyhow::Result<(Finished, Outcome)> {
         let cores = self.bench.cores;
         let cores: &[usize] =
             if load.threads > 1 { &[cores.client, cores.second_client] } else { &[cores.client] };
@@ -183,8 +199,7 @@ impl<'a> Site<'a> {
         let reported = self
             .read(program, load, &finished)
             .with_context(|| format!("no figures from {program}: {}", finished.last_words()))?;
-        ensure!(reported.replies > 0, "{program} got no reply: {}", finished.last_words());
-        Ok(Outcome {
+        let outcome = Outcome {
             replies: reported.replies,
             errors: reported.errors,
             rate: reported.rate,
@@ -193,7 +208,8 @@ impl<'a> Site<'a> {
             latency: reported.latency,
             service: reported.service,
             dropped: datagrams_dropped() - dropped,
-        })
+        };
+        Ok((finished, outcome))
     }
 
     fn command(&self, program: Program, load: &Load) -> anyhow::Result<Command> {
