@@ -62,7 +62,9 @@ pub(super) fn compiler(source: &Source, target: Target) -> anyhow::Result<Comman
     let cache = source.target_folder.join("zig-cache");
     let mut command = tool("cargo-zigbuild", source);
     command
-        .current_dir(&source.root)
+        // Not the root, which the tools lie in: zig would name its headers relative to it, and bindgen, which runs in the
+        // folder of another crate, would not find them.
+        .current_dir(source.root.join("crates/httperf"))
         .env("CARGO_TARGET_DIR", &source.target_folder)
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", for_rust)
