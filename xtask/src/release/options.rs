@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use super::target::{TARGETS, Target};
 
@@ -36,6 +36,10 @@ impl Options {
         }
         let is_wanted = |target: &Target| wanted.is_empty() || wanted.contains(target);
         options.targets = TARGETS.into_iter().filter(is_wanted).collect();
+        ensure!(
+            options.targets.iter().any(|target| target.runs_here()),
+            "--target: completions come from the program, so at least one of the platforms must be that of this machine"
+        );
         Ok(options)
     }
 }
@@ -62,6 +66,11 @@ mod tests {
             |words: &[&str]| Options::parse(words).expect_err("these options are wrong").to_string();
         assert!(problem(&["--outt"]).ends_with("got `--outt`"));
         assert_eq!(problem(&["--out"]), "--out: expected a value");
+        let foreign =
+            TARGETS.iter().find(|target| !target.runs_here()).expect("programs run on one kind of machine");
+        assert!(
+            problem(&["--target", foreign.triple]).starts_with("--target: completions come from the program")
+        );
         assert!(problem(&["--target", "sparc"]).contains("x86_64-unknown-linux-musl"));
     }
 }

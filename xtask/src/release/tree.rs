@@ -48,9 +48,7 @@ impl Material {
     ) -> anyhow::Result<Self> {
         say("making completions");
         let runs = binaries.iter().find(|binary| binary.target.runs_here());
-        let runs = runs.context(
-            "completions come from the program, and no platform was named whose programs run on this machine",
-        )?;
+        let runs = runs.expect("the options demand one");
         let version = output(Command::new(&runs.path).arg("--version"))?;
         ensure!(version.contains(&source.version), "the program says `{}`", version.trim());
         let mut completions = Vec::new();
