@@ -287,8 +287,8 @@ fn a_client_that_cannot_offer_more_says_so() {
 #[test]
 fn descriptors_that_run_out_are_the_client_s_limit() {
     let _shared = shared();
-    let server = Served::start(&["--delay", "500ms"]);
-    let options = format!("--slo 'errors<1%' --start 20 {SHORT}");
+    let server = Served::start(&["--delay", "200ms"]);
+    let options = format!("--slo 'errors<1%' --start 160 {SHORT}");
     let limited = |file: &Path| {
         let mut invocation = capacity(server.port, &written(&options, file));
         invocation.descriptors = Some(64);
