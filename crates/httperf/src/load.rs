@@ -191,7 +191,7 @@ impl Load {
         self
     }
 
-    /// Offers the same load for a while before the measurement begins.
+    /// Offers the same load for a while before the measurement begins. A load that is over by then is refused.
     pub fn warm_up(mut self, duration: Duration) -> Self {
         self.warm_up = duration;
         self
@@ -276,7 +276,7 @@ impl Load {
         let url = self.parsed_url()?;
         let target = self.target(&url)?;
         let (arrivals, workload) = self.schedule()?;
-        Plan::builder(target, workload)
+        let plan = Plan::builder(target, workload)
             .client(Client::default().in_trial(self.seed))
             .arrivals(arrivals)
             .uris(UriSource::Fixed(url.uri.clone()))
@@ -289,7 +289,14 @@ impl Load {
             .objectives(self.parsed_objectives()?)
             .threads(self.threads.map(|count| at_least_one("threads", count)).transpose()?)
             .build()
-            .map_err(|error| Error::Contradiction(error.to_string()))
+            .map_err(|error| Error::Contradiction(error.to_string()))?;
+        match plan.last_due() {
+            Some(last) if last < self.warm_up => {
+                let given = format!("{:?} with the last call due after {last:?}", self.warm_up);
+                Err(setting("warm_up", "a load that outlasts it, such as one with `for_duration`", given))
+            }
+            _ => Ok(plan),
+        }
     }
 
     fn parsed_url(&self) -> Result<HttpUrl, Error> {

@@ -254,6 +254,32 @@ impl PlanFields {
         self.threads.unwrap_or(NonZeroU32::MIN)
     }
 
+    /// Returns the time, from the start, after which no work is due any more, almost certainly if intervals are random. `None`
+    /// if that is not known before, such as where work waits for the server.
+    #[must_use]
+    pub fn last_due(&self) -> Option<Duration> {
+        let count = match &self.workload {
+            Workload::Calls(calls) => calls.count,
+            Workload::Connections(connections) if connections.calls <= 1 => connections.count,
+            Workload::Replay(replay) => return Some(replay.length()),
+            Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => return None,
+        };
+        let later = count.saturating_sub(1) as f64;
+        let seconds = match &self.arrivals {
+            Arrivals::Sequential if count <= 1 => 0.0,
+            Arrivals::Concurrent(most) if count <= most.get().into() => 0.0,
+            Arrivals::Sequential
+            | Arrivals::Concurrent(_)
+            | Arrivals::Phased(_)
+            | Arrivals::Recorded { .. } => return None,
+            Arrivals::Deterministic { period } => later * period,
+            Arrivals::Uniform { max, .. } => later * max,
+            Arrivals::Exponential { mean } => later * mean * 2.0,
+            Arrivals::Variable(steps) => later * steps.iter().map(|step| step.period).fold(0.0, f64::max),
+        };
+        Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
+
     /// Returns the maximum number of threads that would have work: the least of the number of arrivals, the number that
     /// may be in progress at once, the connections per target in a pool, and [`THREADS_MAX`].
     #[must_use]

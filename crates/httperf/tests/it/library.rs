@@ -288,6 +288,11 @@ fn loads_that_cannot_be_are_refused_in_a_sentence() {
             "cannot use the URL `http://127.0.0.1:9/`: a certificate to verify takes",
         ),
         (load().connections(0), "connections: expected at least 1, got 0"),
+        (
+            Load::get("http://127.0.0.1:9/").rate(10.0).calls(3).warm_up(ms(500)),
+            "warm_up: expected a load that outlasts it, such as one with `for_duration`, got 500ms with the last call due \
+             after 200ms",
+        ),
         (load().threads(9), "a load that cannot be: threads: expected a number from 1 to 1"),
         (
             load().header("a b", "c"),

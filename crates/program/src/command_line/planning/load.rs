@@ -148,33 +148,14 @@ pub(super) fn runtime(args: &Args) -> f64 {
     if args.load.duration > 0.0 { args.load.duration } else { args.runtime }
 }
 
-/// Refuses a warm-up in which all work is due, almost certainly if intervals are random: nothing would be measured.
+/// Refuses a warm-up in which all work is due: nothing would be measured.
 pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
-    let warmup_s = plan.phases.warmup.as_secs_f64();
-    let count = match &plan.workload {
-        Workload::Calls(calls) => calls.count,
-        Workload::Connections(connections) if connections.calls <= 1 => connections.count,
-        Workload::Replay(replay) => {
-            let (warmup_s, last_s) = (warmup_s, replay.length().as_secs_f64());
-            let is_all = warmup_s > 0.0 && last_s < warmup_s;
-            return if is_all { Err(LoadError::Warmup { warmup_s, last_s }) } else { Ok(()) };
+    match (plan.phases.warmup, plan.last_due()) {
+        (warmup, Some(last)) if last < warmup => {
+            Err(LoadError::Warmup { warmup_s: warmup.as_secs_f64(), last_s: last.as_secs_f64() })
         }
-        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => return Ok(()),
-    };
-    let later = count.saturating_sub(1) as f64;
-    // The longest time in which the last is due, or nearly so where intervals have no bound.
-    let last_s = match &plan.arrivals {
-        Arrivals::Sequential if count <= 1 => 0.0,
-        Arrivals::Concurrent(most) if count <= most.get().into() => 0.0,
-        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) | Arrivals::Recorded { .. } => {
-            return Ok(());
-        }
-        Arrivals::Deterministic { period } => later * period,
-        Arrivals::Uniform { max, .. } => later * max,
-        Arrivals::Exponential { mean } => later * mean * 2.0,
-        Arrivals::Variable(steps) => later * steps.iter().map(|step| step.period).fold(0.0, f64::max),
-    };
-    if warmup_s > 0.0 && last_s < warmup_s { Err(LoadError::Warmup { warmup_s, last_s }) } else { Ok(()) }
+        _ => Ok(()),
+    }
 }
 
 /// The number of threads that share the work of this plan.
