@@ -259,6 +259,8 @@ rpm_in_tree() {
     rpm=$(the_rpm)
     tree_of bookworm
     in_tree apt-get -q -y purge httperf
+    # A system of RPM has them from its package `filesystem`.
+    mkdir -p "$tree/usr/share/licenses" "$tree/usr/share/zsh/site-functions"
     rpm --root "$tree" --initdb
     files_of_tree >"$work/before-rpm"
     rpm --root "$tree" --install --nodeps "$rpm"

@@ -17,7 +17,8 @@ pub(super) struct Binary {
     pub(super) path: PathBuf,
 }
 
-/// Larger binaries are refused: something was linked that nobody meant to.
+/// Larger binaries are refused: something was linked that nobody meant to. No single thing makes them large: of 32 MB, 24 are
+/// code, in 44,000 functions. To compile for size what is not on the path of a call would save a twentieth.
 const MAX_BYTES: u64 = 40_000_000;
 
 /// Libraries that every Linux with glibc has.
