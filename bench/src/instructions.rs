@@ -81,8 +81,8 @@ impl Profile {
     }
 }
 
-/// What [`Profile::calls`] is with a connection per call. In runs of more than 7,000, the program chooses local ports
-/// itself: in both of these.
+/// Calls of the shorter of two runs with a connection per call, in either profile. Beyond 7,000, the program chooses local
+/// ports itself; both runs are beyond.
 const CONNECTIONS: u32 = 8_000;
 /// Number of measurements for a reliable count.
 const ROUNDS: usize = 3;

@@ -166,7 +166,7 @@ impl<'a> Site<'a> {
     }
 
     /// Runs a program to its end. A run without a single reply is repeated: on a busy machine the server may stand still
-    /// for a second, which is as long as a short run takes.
+    /// for a second, which is as long as a short run takes. A capture of packets then has both runs.
     pub(crate) fn run(&self, program: Program, load: &Load) -> anyhow::Result<Outcome> {
         progress(&format!(
             "{program}, {} connections x{}, {} thread(s){}, /{}",

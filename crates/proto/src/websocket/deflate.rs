@@ -92,7 +92,7 @@ impl Codec {
                 .decompress_vec(bytes, message, FlushDecompress::Sync)
                 .map_err(|_| Violation::Compressed)?;
             bytes = &bytes[(decompress.total_in() - taken) as usize..];
-            // Checked for the last bytes as well: a buffer may have room beyond the limit.
+            // After the last step too, as the buffer may have room beyond the limit.
             if message.len() > size_max {
                 return Err(Violation::LongMessage { limit: size_max });
             }
@@ -161,7 +161,7 @@ mod tests {
         assert!(message.capacity() < 64 << 10, "{}", message.capacity());
     }
 
-    /// What comes before the end of a message is held to the limit as well, also where its buffer has room for more.
+    /// The limit holds for an unfinished message, also where its buffer has room for more.
     #[test]
     fn a_message_is_refused_once_it_is_beyond_the_limit() {
         let mut bytes = Vec::new();
