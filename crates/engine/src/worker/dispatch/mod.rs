@@ -31,7 +31,7 @@ use self::replay::Replaying;
 use self::scenario::Scenario;
 use self::sessions::Session;
 use self::source::Source;
-use super::connections::{Cx, Event, EventKind, Handler, Owner, Sinks};
+use super::connections::{Cx, Event, EventKind, Handler, Sinks};
 use super::phases::Phases;
 use super::run::Run;
 use super::{CallKey, RecordedRequests, SessionKey};
@@ -343,90 +343,6 @@ impl<'a> Dispatch<'a> {
 
     fn set_timer(&mut self, at: Instant, timer: Timer) {
         self.timers.push(Reverse((at, timer)));
-    }
-
-    /// Opens a connection of a pool, as the `nth` of this shard. Returns its session; `None` if there is no pool.
-    pub(super) fn open_of_pool<N: Network>(
-        &mut self,
-        nth: usize,
-        cx: &mut Cx<'_, '_, N>,
-    ) -> Option<SessionKey> {
-        let Policy::Pool(pool) = &self.policy else { return None };
-        let (target, group) = pool.place_of(nth);
-        let key = self.sessions.insert(Session::of_pool(self.plan, nth as u64, target, group, cx.now));
-        self.open_connection(Owner { session: key, slot: 0 }, cx);
-        Some(key)
-    }
-
-    /// Returns the number of connections that a pool opens before the run.
-    pub(super) fn pool_size(&self) -> usize {
-        match &self.policy {
-            Policy::Pool(pool) => pool.connections(),
-            Policy::Connections { .. }
-            | Policy::Sessions { .. }
-            | Policy::Scenarios(_)
-            | Policy::Replay(_) => 0,
-        }
-    }
-
-    /// Offers the places of a pool's connections: in rounds, so that calls spread over all of them before one has a
-    /// second.
-    pub(super) fn offer_places(&mut self, connections: &[SessionKey]) {
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        for _ in 0..pool.places_each() {
-            for &key in connections {
-                pool.free(self.sessions[key].group(), key);
-            }
-        }
-    }
-
-    /// Gives a call that is due to a connection of the pool.
-    fn give_call<N: Network>(&mut self, key: SessionKey, call: Waiting, cx: &mut Cx<'_, '_, N>) {
-        self.sessions[key].assign(call);
-        if !self.create_call(key, 0, &httperf_load::visit::Next::FromSource, cx) {
-            self.arrivals.ended();
-            self.free_place(key);
-            return;
-        }
-        self.drive_slot(Owner { session: key, slot: 0 }, cx);
-    }
-
-    /// A call on a connection of the pool was answered: its place is for the next.
-    fn handle_pool_answer<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        self.arrivals.ended();
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        if let Some(call) = pool.next_for(self.sessions[key].group(), key) {
-            self.give_call(key, call, cx);
-        }
-        // Calls that were behind it on a connection which the server closed go to another.
-        if self.sessions[key].has_queued(0) {
-            self.drive_slot(Owner { session: key, slot: 0 }, cx);
-        }
-    }
-
-    /// A connection of the pool failed, and its calls with it: the first `count` of its queue. Calls that wait for their
-    /// places are served in the next turn, as they may fail as well.
-    fn handle_pool_failure<N: Network>(&mut self, key: SessionKey, count: usize, cx: &mut Cx<'_, '_, N>) {
-        for _ in 0..count {
-            let Some(call) = self.sessions[key].pop_queued(0) else { break };
-            self.give_up_call(key, call, cx);
-        }
-        if self.sessions[key].has_queued(0) {
-            self.drive_slot(Owner { session: key, slot: 0 }, cx);
-        }
-    }
-
-    /// A call of the pool has failed: its place is for another.
-    fn give_up_call<N: Network>(&mut self, key: SessionKey, call: CallKey, cx: &mut Cx<'_, '_, N>) {
-        cx.run.abandon_call(call, cx.now);
-        self.arrivals.ended();
-        self.free_place(key);
-    }
-
-    fn free_place(&mut self, key: SessionKey) {
-        if let Policy::Pool(pool) = &mut self.policy {
-            pool.free(self.sessions[key].group(), key);
-        }
     }
 
     /// Gives calls that wait to the places that failures have freed.
