@@ -1,6 +1,8 @@
 //! Collects the events of a run. One per worker; nothing in it is shared or locked.
 
-use std::borrow::Cow;
+mod connections;
+mod streams;
+
 use std::time::Duration;
 
 use crate::call::Slowest;
@@ -8,10 +10,9 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
-    AltSvcSummary, CallOutcome, Certificate, EarlyRequests, Failure, Groups, GrpcEnd, Handshake,
-    HandshakeFailure, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows, Sample,
-    SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, StreamEnd, StreamNews, StreamSummary,
-    Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, WebSocketEnd, WebSocketSummary, Window,
+    CallOutcome, Failure, Groups, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows,
+    Sample, SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, Summary, Usage, VisitEnd,
+    VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -251,88 +252,6 @@ impl Recorder {
         due >= self.measured_from
     }
 
-    /// Records a new connection, whether or not it will get a socket.
-    pub fn connection_opened(&mut self, due: Instant) {
-        self.open += 1;
-        let open = self.open;
-        let summary = self.of(due);
-        summary.concurrent_max = summary.concurrent_max.max(open);
-    }
-
-    /// Records that a socket was created and a connect is about to be initiated, in this turn of the loop.
-    pub fn connect_initiated(&mut self, due: Instant, turn: u64) {
-        // As in the classic tool, a turn counts only once a later one connects; the last one never counts.
-        let ended = (turn != self.burst.turn)
-            .then(|| std::mem::replace(&mut self.burst, Burst { turn, count: 0 }).count);
-        self.burst.count += 1;
-        let summary = self.of(due);
-        summary.connections += 1;
-        if let Some(count) = ended {
-            summary.connect_burst_max = summary.connect_burst_max.max(count);
-        }
-    }
-
-    /// Records an established connection, this long after its connect was initiated.
-    pub fn connect_done(&mut self, due: Instant, time: Duration) {
-        self.of(due).connect.add(time);
-    }
-
-    /// Records that the transport of a TLS connection was established, this long after its connect was
-    /// initiated.
-    pub fn transport_done(&mut self, due: Instant, time: Duration) {
-        self.tls(due, |tls| tls.transport.add(time));
-    }
-
-    /// Records a completed TLS handshake.
-    pub fn handshake_done(&mut self, due: Instant, handshake: &Handshake<'_>) {
-        self.tls(due, |tls| tls.add(handshake));
-    }
-
-    /// Records a failed TLS handshake. The failure of the connection is reported separately.
-    pub fn handshake_failed(&mut self, due: Instant, failure: HandshakeFailure) {
-        self.tls(due, |tls| tls.add_failure(failure));
-    }
-
-    /// Records a connection that failed before its TLS handshake could begin.
-    pub fn handshake_impossible(&mut self, due: Instant, failure: HandshakeFailure) {
-        self.tls(due, |tls| tls.note_first_failure(failure));
-    }
-
-    /// Records a TLS error on an established connection.
-    pub fn tls_error(&mut self, due: Instant, reason: Cow<'static, str>) {
-        self.tls(due, |tls| tls.errors.add(reason));
-    }
-
-    /// Records the server's certificate. Only the first of each phase is kept.
-    pub fn certificate_shown(&mut self, due: Instant, certificate: impl FnOnce() -> Option<Certificate>) {
-        self.tls(due, |tls| {
-            if tls.certificate.is_none() {
-                tls.certificate = certificate();
-            }
-        });
-    }
-
-    /// Records the fate of requests sent as 0-RTT data.
-    pub fn early_requests(&mut self, due: Instant, outcome: EarlyRequests) {
-        self.tls(due, |tls| tls.early_requests += outcome);
-    }
-
-    /// Records a reply delimited by the end of the connection that was not followed by a close_notify.
-    pub fn truncated(&mut self, due: Instant) {
-        self.tls(due, |tls| tls.truncated += 1);
-    }
-
-    /// Records an idle connection that the server ended without a close_notify.
-    pub fn unclean_close(&mut self, due: Instant) {
-        self.tls(due, |tls| tls.unclean_closes += 1);
-    }
-
-    fn tls(&mut self, due: Instant, note: impl FnOnce(&mut TlsSummary)) {
-        if let Some(tls) = &mut self.of(due).tls {
-            note(tls);
-        }
-    }
-
     /// Returns true if the server has spoken the protocol of the run, HTTP/2 or TLS, on any connection. Over
     /// HTTP/2 with TLS, a handshake is not enough.
     #[must_use]
@@ -348,20 +267,6 @@ impl Recorder {
     /// Records that the run ends because the server does not speak the protocol.
     pub fn gave_up(&mut self) {
         self.measured.gave_up = true;
-    }
-
-    /// Updates the figures of HTTP/2, if they are recorded.
-    pub fn http2(&mut self, due: Instant, note: impl FnOnce(&mut Http2Summary)) {
-        if let Some(http2) = &mut self.of(due).http2 {
-            note(http2);
-        }
-    }
-
-    /// Records something about offers of HTTP/3 that holds for the whole run, its warm-up included.
-    pub fn alt_svc(&mut self, note: impl FnOnce(&mut AltSvcSummary)) {
-        if let Some(http2) = &mut self.measured.http2 {
-            note(http2.alt_svc.get_or_insert_default());
-        }
     }
 
     /// Records a call that was made.
@@ -448,101 +353,6 @@ impl Recorder {
             302 => summary.periodic.1 += 1,
             _ => {}
         }
-    }
-
-    /// Records the beginning of a stream, with its status line at the instant `at`.
-    pub fn stream_started(&mut self, due: Instant, sent: Option<Instant>, at: Instant) {
-        self.series.stream_opened();
-        self.streams(due).start(due, sent, at);
-    }
-
-    /// Records what came of a stream at the instant `at`.
-    pub fn stream_news(&mut self, due: Instant, sent: Option<Instant>, at: Instant, news: &StreamNews) {
-        let has_first = if self.figures.models { news.has_first_token } else { news.has_first };
-        if has_first && (self.is_measured(due) || self.series.current().phase == Phase::WarmUp) {
-            self.series.add_first(at - due);
-        }
-        if let Some(counts) = self.series.streams() {
-            counts.events += news.events;
-            counts.tokens += news.tokens;
-        }
-        self.streams(due).add(due, sent, at, news);
-    }
-
-    /// Records the end of a stream, or of a model's reply that was not streamed.
-    pub fn stream_ended(&mut self, due: Instant, end: &StreamEnd) {
-        if end.is_streamed {
-            self.series.stream_ended();
-        }
-        self.streams(due).end(end);
-    }
-
-    /// Records the end of a call of gRPC whose reply is complete.
-    pub fn grpc_ended(&mut self, due: Instant, end: &GrpcEnd) {
-        self.of(due).grpc.get_or_insert_default().add(end);
-    }
-
-    /// Records the end of a call of gRPC that had no reply, or part of one.
-    pub fn grpc_unanswered(&mut self, due: Instant) {
-        self.of(due).grpc.get_or_insert_default().unanswered += 1;
-    }
-
-    /// Records the opening of a WebSocket at the instant `at`, which is the reply of its call for all who watch the run.
-    pub fn websocket_opened(
-        &mut self,
-        due: Instant,
-        sent: Option<Instant>,
-        at: Instant,
-        is_compressed: bool,
-    ) {
-        self.series.current().replies += 1;
-        self.series.stream_opened();
-        self.websocket(due, |figures| figures.open(due, sent, at, is_compressed));
-    }
-
-    /// Records a message that came on a WebSocket at the instant `at`. `size`: in bytes.
-    pub fn message_received(&mut self, at: Instant, size: u64) {
-        if let Some(counts) = self.series.streams() {
-            counts.events += 1;
-        }
-        self.websocket(at, |figures| figures.receive(size));
-    }
-
-    /// Records a message that was sent on a WebSocket. `size`: in bytes. `is_expected`: it is to be answered.
-    pub fn message_sent(&mut self, due: Instant, size: u64, is_expected: bool) {
-        if let Some(counts) = self.series.streams() {
-            counts.sent += 1;
-        }
-        self.websocket(due, |figures| figures.send(size, is_expected));
-    }
-
-    /// Records the end of a WebSocket that was open for the time `open`. `wire`: bytes that it sent and received.
-    pub fn websocket_ended(&mut self, due: Instant, end: WebSocketEnd, open: Duration, wire: [u64; 2]) {
-        self.series.stream_ended();
-        self.websocket(due, |figures| {
-            figures.wire_sent_bytes += wire[0];
-            figures.wire_received_bytes += wire[1];
-            figures.end(end, open);
-        });
-    }
-
-    /// The reply that has just been recorded was told of when its WebSocket was opened.
-    pub fn reply_was_told(&mut self) {
-        let interval = self.series.current();
-        interval.replies = interval.replies.saturating_sub(1);
-    }
-
-    /// Records something of WebSockets that was due at `due`.
-    pub fn websocket(&mut self, due: Instant, note: impl FnOnce(&mut WebSocketSummary)) {
-        note(self.of(due).websockets.get_or_insert_default());
-    }
-
-    fn streams(&mut self, due: Instant) -> &mut StreamSummary {
-        let models = self.figures.models;
-        self.of(due).streams.get_or_insert_with(|| {
-            let model = models.then(Box::default);
-            Box::new(StreamSummary { model, ..StreamSummary::default() })
-        })
     }
 
     /// Records the end of a call, with or without a reply. `group`: its group, if calls are grouped.
@@ -749,15 +559,6 @@ impl Recorder {
     /// Records an arrival that has to wait for room.
     pub fn arrival_held(&mut self, due: Instant) {
         self.of(due).arrivals.held += 1;
-    }
-
-    /// Records the end of a connection. `lifetime` counts from its connect, if it completed at least one
-    /// call.
-    pub fn connection_closed(&mut self, due: Instant, lifetime: Option<Duration>) {
-        self.open -= 1;
-        if let Some(lifetime) = lifetime {
-            self.of(due).lifetimes.add(lifetime);
-        }
     }
 
     /// Records a failed connection.

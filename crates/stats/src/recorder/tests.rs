@@ -1,6 +1,9 @@
 use super::*;
-use crate::{Compressed, Fate, Mismatch, Mismatches, StreamCounts, VisitCounts};
-use crate::{HandshakeFailureClass, HandshakeKind, Timing};
+use crate::{
+    Certificate, Compressed, EarlyRequests, Fate, Handshake, HandshakeFailure, HandshakeFailureClass,
+    HandshakeKind, Mismatch, Mismatches, StreamCounts, StreamEnd, StreamNews, Timing, VisitCounts,
+    WebSocketEnd,
+};
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
