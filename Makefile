@@ -55,6 +55,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 	DATAGRAM_INPUTS=20000 $(CARGO) test --locked -p httperf-testkit --lib fuzz::quic
 	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
+	scripts/macos.sh
 	scripts/try-crates.sh
 	scripts/semver.sh
 	$(MAKE) check-site

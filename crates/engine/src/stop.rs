@@ -1,17 +1,17 @@
 //! The request to end a run, from another thread.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::event::{EventfdFlags, eventfd};
+use crate::os::Alarm;
 
 /// A shared flag that requests the end of the run. Setting it wakes a sleeping worker.
 #[derive(Clone, Debug)]
 pub struct StopRequest {
     asked: Arc<AtomicBool>,
-    wake: Arc<OwnedFd>,
+    alarm: Arc<Alarm>,
 }
 
 impl StopRequest {
@@ -20,15 +20,13 @@ impl StopRequest {
     /// # Errors
     /// If there is no descriptor left.
     pub fn new() -> io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { asked: Arc::default(), wake: Arc::new(wake) })
+        Ok(Self { asked: Arc::default(), alarm: Arc::new(Alarm::new()?) })
     }
 
     /// Requests the end of the run.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
-        // This only fails if the counter is full, and then the worker is awake anyway.
-        let _full = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
+        self.alarm.ring();
     }
 
     /// Returns true if the end was requested.
@@ -39,6 +37,6 @@ impl StopRequest {
 
     /// Returns the descriptor that wakes a sleeping worker.
     pub(crate) fn wake_fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
+        self.alarm.as_fd()
     }
 }

@@ -1,5 +1,6 @@
 //! The real network: Linux sockets, epoll and the monotonic clock.
 
+mod alarm;
 mod counters;
 mod ports;
 mod sockets;
@@ -24,6 +25,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+pub(crate) use self::alarm::Alarm;
 use self::ports::{Ports, Search};
 use self::stamps::Stamps;
 use crate::network::{Arrived, DISCARD_MAX};
@@ -51,6 +53,7 @@ const STOP_KEY: u64 = u64::MAX;
 /// The sockets of the operating system, polled by one epoll instance (epoll(7)).
 pub struct OsNetwork {
     epoll: Epoll,
+    _timers: ExactTimers,
     stop: StopRequest,
     options: Sockets,
     spin: bool,
@@ -64,6 +67,28 @@ pub struct OsNetwork {
     coarse_events: Vec<EpollEvent>,
     /// The buffer for discarded bytes. It is never read, and never written over TCP, so it occupies no memory.
     discarded: Vec<u8>,
+}
+
+/// Has the timers of this thread be exact for as long as it lives: by default, Linux delays wake-ups by up to 50 µs to
+/// combine them. The thread may be that of a caller who does other things afterwards.
+struct ExactTimers {
+    /// The slack of before, in nanoseconds.
+    before: u64,
+}
+
+impl ExactTimers {
+    fn set() -> io::Result<Self> {
+        let before = rustix::thread::current_timer_slack()?;
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for ExactTimers {
+    fn drop(&mut self) {
+        // A slack that was valid stays valid.
+        let _: Result<(), Errno> = rustix::thread::set_current_timer_slack(NonZeroU64::new(self.before));
+    }
 }
 
 impl std::fmt::Debug for OsNetwork {
@@ -81,10 +106,10 @@ impl OsNetwork {
         let epoll = Epoll(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll.0, stop.wake_fd(), key, epoll::EventFlags::IN)?;
-        // By default, Linux delays wake-ups by up to 50 µs to combine them.
-        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let timers = ExactTimers::set()?;
         let mut network = Self {
             epoll,
+            _timers: timers,
             stop: stop.clone(),
             options: plan.sockets.clone(),
             spin: plan.spin,
