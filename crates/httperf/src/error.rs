@@ -34,7 +34,8 @@ pub enum Error {
     /// The parts of the load contradict each other.
     #[error("a load that cannot be: {0}")]
     Contradiction(String),
-    /// The system refuses what a run needs, such as a socket.
+    /// A run cannot be prepared: the system refuses what it needs, such as a socket, or the roots that were given to
+    /// [`trust`](crate::Load::trust) are none.
     #[error("{0}")]
     System(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

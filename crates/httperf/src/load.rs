@@ -6,12 +6,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use httperf_engine::{Part, StopRequest};
-use httperf_plan::objective::Objective;
+use httperf_plan::objective::{Need, Objective};
 use httperf_plan::url::{HttpUrl, UrlError};
 use httperf_plan::{
-    Arrivals, Assignment, Body, Calls, Cap, Client, Connections, Endpoint, Excess, Header, HttpVersion,
-    Objectives, Phases, Plan, Replies, RequestTemplate, Statuses, Target, Template, Timeouts, Tls, Trust,
-    UNLIMITED, UriSource, Workload, token,
+    Arrivals, Assignment, Authority, Body, Calls, Cap, Client, Connections, Endpoint, Excess, Header,
+    HttpVersion, Objectives, Phases, Plan, Replies, RequestTemplate, Statuses, Target, Template, Timeouts,
+    Tls, Trust, UNLIMITED, UriSource, Workload, token,
 };
 use httperf_report::result::EarlyEnd;
 use httperf_run::{Provenance, resolve};
@@ -124,8 +124,9 @@ impl Load {
         }
     }
 
-    /// Adds a header field to every request. `Host`, `User-Agent` and `Content-Length` are there without it; one of the
-    /// first two replaces the usual one.
+    /// Adds a header field to every request. `Host` and `User-Agent`, and `Content-Length` where there is a body, are there
+    /// without it; one of the first two replaces the usual one. Fields of a single connection, such as `Connection`, are
+    /// left out over HTTP/2 and HTTP/3, which forbid them (RFC 9113, section 8.2.2).
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -174,7 +175,7 @@ impl Load {
         self
     }
 
-    /// Ends the load after this many calls.
+    /// Ends the load after this many calls, those of a [`warm_up`](Self::warm_up) included.
     pub fn calls(mut self, count: u64) -> Self {
         self.calls = Some(count);
         self
@@ -191,28 +192,31 @@ impl Load {
         self
     }
 
-    /// Offers the same load for a while before the measurement begins. A load that is over by then is refused.
+    /// Offers the same load for a while before the measurement begins: what was due then has no part in the figures of the
+    /// [`Report`]. A load that is over by then, almost certainly if it is [`poisson`](Self::poisson), is refused.
     pub fn warm_up(mut self, duration: Duration) -> Self {
         self.warm_up = duration;
         self
     }
 
-    /// Gives a call up after this time without progress, 10 s by default: the limit for a connect, for writing a request
-    /// and for its reply each. A call that was given up has failed.
+    /// Gives up what takes longer than this, 10 s by default: a connect, writing a request, waiting for the first byte of
+    /// its reply, and from there to its end, each by itself and whether or not bytes keep coming. A call that was given up
+    /// has failed. The wait for a free connection has no limit.
     pub fn timeout(mut self, duration: Duration) -> Self {
         self.timeout = duration;
         self
     }
 
     /// Says which statuses are right, such as `200,204` or `2xx`; a reply with another one counts as failed. Without it,
-    /// every complete reply is an answer.
+    /// every complete reply is an answer, also one that says `404 Not Found`.
     pub fn expect_status(mut self, statuses: impl Into<String>) -> Self {
         self.expected_status = Some(statuses.into());
         self
     }
 
     /// Sets bounds that the server is to keep, in the words of `--slo`: `p99<20ms, errors<0.1%`. The outcome is
-    /// [`Report::met_objectives`].
+    /// [`Report::met_objectives`]. Those that the load can tell nothing about, and those that contradict each other, are
+    /// refused.
     pub fn objectives(mut self, list: impl Into<String>) -> Self {
         self.objectives = Some(list.into());
         self
@@ -251,13 +255,14 @@ impl Load {
     }
 
     /// Shares the work among threads, each pinned to a processor. Without this, the calling thread does it all, which is
-    /// enough for some ten thousand calls per second.
+    /// enough for tens of thousands of calls per second in a release build.
     pub fn threads(mut self, count: u32) -> Self {
         self.threads = Some(count);
         self
     }
 
-    /// Offers the load and returns what was measured. Blocks until it is over.
+    /// Offers the load and returns what was measured. Blocks until it is over, which is earlier than asked for if the server
+    /// does not speak the protocol ([`Report::ended_early`]).
     ///
     /// # Errors
     /// If the load cannot be: a malformed URL or setting, or a system that refuses a socket. What the server does is no
@@ -273,6 +278,7 @@ impl Load {
     }
 
     fn plan(&self) -> Result<Plan, Error> {
+        self.check_not_nothing()?;
         let url = self.parsed_url()?;
         let target = self.target(&url)?;
         let (arrivals, workload) = self.schedule()?;
@@ -286,16 +292,31 @@ impl Load {
             .tls(url.https.then(|| self.tls()))
             .runtime(self.duration)
             .phases(Phases { warmup: self.warm_up, drain: Duration::ZERO })
-            .objectives(self.parsed_objectives()?)
+            .objectives(Objectives { all: self.parsed_objectives()?, ..Objectives::default() })
             .threads(self.threads.map(|count| at_least_one("threads", count)).transpose()?)
             .build()
             .map_err(|error| Error::Contradiction(error.to_string()))?;
+        check_objectives(&plan)?;
         match plan.last_due() {
             Some(last) if last < self.warm_up => {
                 let given = format!("{:?} with the last call due after {last:?}", self.warm_up);
                 Err(setting("warm_up", "a load that outlasts it, such as one with `for_duration`", given))
             }
             _ => Ok(plan),
+        }
+    }
+
+    /// Refuses numbers and times of 0, which would leave nothing to measure.
+    fn check_not_nothing(&self) -> Result<(), Error> {
+        let times = [("for_duration", self.duration), ("timeout", Some(self.timeout))];
+        if let Some((method, _)) = times.into_iter().find(|(_, time)| time.is_some_and(|time| time.is_zero()))
+        {
+            return Err(setting(method, "a time above 0", "0"));
+        }
+        match self.calls {
+            Some(0) => Err(setting("calls", "at least 1", "0")),
+            Some(UNLIMITED) => Err(setting("calls", "a smaller number", UNLIMITED)),
+            _ => Ok(()),
         }
     }
 
@@ -306,6 +327,9 @@ impl Load {
             return Err(malformed(&UrlError::Scheme));
         }
         let url = HttpUrl::parse(self.url.as_bytes()).map_err(|error| malformed(&error))?;
+        if url.websocket {
+            return Err(malformed(&"a load makes calls over http:// or https://, and opens no WebSockets"));
+        }
         if self.protocol == Protocol::Http3 && !url.https {
             return Err(malformed(&"HTTP/3 takes an https:// URL, as it has TLS inside"));
         }
@@ -316,14 +340,17 @@ impl Load {
     }
 
     fn target(&self, url: &HttpUrl) -> Result<Target, Error> {
-        let usual_port = if url.https { 443 } else { 80 };
-        let address = self.address.or_else(|| {
-            resolve::address(url.host.as_bytes())
-                .map(|ip| SocketAddr::new(ip, url.port.unwrap_or(usual_port)))
-        });
-        let address = address.ok_or_else(|| Error::Unresolved { host: url.host.clone() })?;
+        let port = url.port.unwrap_or(if url.https { 443 } else { 80 });
         let tls_name = if url.https { resolve::server_name(&url.host) } else { None };
-        Ok(Target::direct(url.authority(), tls_name, Endpoint::Tcp(address)))
+        let direct = |address| Target::direct(url.authority(), tls_name, Endpoint::Tcp(address));
+        if let Some(address) = self.address {
+            let authority = Some(Authority { host: host_of(url), port });
+            return Ok(Target { authority, ..direct(address) });
+        }
+        let mut address = resolve::preferred(&resolve::all(url.host.as_bytes()))
+            .ok_or_else(|| Error::Unresolved { host: url.host.clone() })?;
+        address.set_port(port);
+        Ok(direct(address))
     }
 
     fn schedule(&self) -> Result<(Arrivals, Workload), Error> {
@@ -391,6 +418,14 @@ impl Load {
         if token(self.method.as_bytes()).is_none() {
             return Err(setting("request", "a method such as `PUT`", format_args!("`{}`", self.method)));
         }
+        if self.method == "CONNECT" && self.protocol != Protocol::Http1 {
+            return Err(setting("request", "another method over HTTP/2 and HTTP/3", "`CONNECT`"));
+        }
+        for name in ["Host", "User-Agent", "Content-Type"] {
+            if self.headers.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).count() > 1 {
+                return Err(setting("header", format_args!("`{name}` once"), "it more than once"));
+            }
+        }
         let header = |(name, value): &(String, String)| {
             // What a line has between braces is text here.
             Header::literal(name.as_bytes(), value.as_bytes())
@@ -433,11 +468,48 @@ impl Load {
         }
     }
 
-    fn parsed_objectives(&self) -> Result<Objectives, Error> {
-        let Some(list) = &self.objectives else { return Ok(Objectives::default()) };
+    fn parsed_objectives(&self) -> Result<Vec<Objective>, Error> {
+        let Some(list) = &self.objectives else { return Ok(Vec::new()) };
         let wrong = |error| setting("objectives", error, format_args!("`{list}`"));
-        Ok(Objectives { all: Objective::parse_list(list).map_err(wrong)?, ..Objectives::default() })
+        let objectives = Objective::parse_list(list).map_err(wrong)?;
+        match Objective::contradiction(&objectives) {
+            Some((upper, lower)) => {
+                let given = format_args!("`{upper}` and `{lower}`");
+                Err(setting("objectives", "bounds that one run can keep", given))
+            }
+            None => Ok(objectives),
+        }
     }
+}
+
+/// Refuses objectives that no run of this plan can tell anything about.
+fn check_objectives(plan: &Plan) -> Result<(), Error> {
+    let needing = |&objective: &Objective| objective.need(plan).map(|need| (objective, need));
+    let Some((objective, need)) = plan.objectives.all.iter().find_map(needing) else { return Ok(()) };
+    let needed = match need {
+        Need::Tls => "an https:// URL",
+        Need::Schedule => "a `rate`",
+        Need::Expectation => "`expect_status`",
+        Need::Sessions
+        | Need::Streams
+        | Need::Answers
+        | Need::Pings
+        | Need::Model
+        | Need::Goodput
+        | Need::Calls
+        | Need::Checks => "what the program `httperf` can do and a `Load` cannot",
+    };
+    let given = format_args!("`{objective}`, which needs {needed}");
+    Err(setting("objectives", "what this load can tell", given))
+}
+
+/// The host of a URL, an IPv6 address in brackets and without its scope.
+fn host_of(url: &HttpUrl) -> String {
+    if !url.host.contains(':') {
+        return url.host.clone();
+    }
+    let address = url.host.split_once('%').map_or(&url.host[..], |(address, _)| address);
+    format!("[{address}]")
 }
 
 fn at_least_one(method: &'static str, count: u32) -> Result<NonZeroU32, Error> {

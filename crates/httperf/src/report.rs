@@ -3,11 +3,15 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use httperf_plan::objective::share_of_percent;
 use httperf_report::result::Document;
 use httperf_report::{AllCalls, Form, Kept, Level, Report as _};
 use httperf_stats::{Summary, Timing, samples_needed};
 
 /// The figures of a run, and a verdict on their reliability. Its text is the report that `httperf --report full` prints.
+///
+/// All figures are those of what was due in the measured phase, without the [`warm_up`](crate::Load::warm_up). The processor
+/// time in the text and the documents is that of the whole process: a server in it is included.
 #[derive(Clone, Debug)]
 pub struct Report {
     document: Document,
@@ -49,7 +53,7 @@ impl Report {
         Times(self.document.summary.completed().service)
     }
 
-    /// The time from a connect to its end, with the TLS handshake.
+    /// The time from a connect to its end, with the TLS handshake, of the same [`connections`](Self::connections).
     #[must_use]
     pub fn connect_time(&self) -> Times {
         Times(self.document.summary.connect.clone())
@@ -93,7 +97,8 @@ impl Report {
         codes.filter(|&(code, _)| code == status).map(|(_, count)| count).sum()
     }
 
-    /// The number of connections that were opened.
+    /// The number of connects. The connections that the calls of a [`rate`](crate::Load::rate) share are opened before the
+    /// first call: with a warm-up they belong to it, and only those that replaced others count.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.document.summary.connections
@@ -121,7 +126,13 @@ impl Report {
         }
     }
 
-    /// The reasons for the verdict, a sentence each, worst first, followed by notes.
+    /// Returns whether the run ended before its time because the server does not speak the protocol, such as HTTP/2 or TLS.
+    #[must_use]
+    pub fn ended_early(&self) -> bool {
+        self.document.summary.gave_up
+    }
+
+    /// The reasons for the verdict, worst first, followed by notes: each a name, a colon and a sentence.
     #[must_use]
     pub fn reasons(&self) -> Vec<String> {
         let reasons = self.document.verdict.reasons.iter();
@@ -289,5 +300,5 @@ impl Times {
 
 fn share(percent: f64) -> f64 {
     assert!((0.0..=100.0).contains(&percent), "a percentile: expected a number from 0 to 100, got {percent}");
-    percent / 100.0
+    share_of_percent(percent)
 }

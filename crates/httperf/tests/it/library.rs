@@ -83,6 +83,8 @@ fn a_load_has_the_plan_of_the_same_command_line() {
     let server = Server::start(ok);
     let url = server.url("/a?b={c}");
     let load = || Load::get(&url).for_duration(ms(100));
+    let other = Server::start(ok);
+    let connect_to = format!("--request-rate 50 --connect-to ::127.0.0.1:{}", other.address.port());
     let pairs = [
         (load().rate(50.0), "--request-rate 50"),
         (
@@ -100,6 +102,7 @@ fn a_load_has_the_plan_of_the_same_command_line() {
         (load().rate(50.0).body("d=1"), "--request-rate 50 --body d=1 --method GET"),
         (load().rate(50.0).protocol(Protocol::Http2), "--request-rate 50 --http-version 2"),
         (load().rate(50.0).warm_up(ms(50)).threads(1), "--request-rate 50 --warmup 0.05 --threads 1"),
+        (load().rate(50.0).connect_to(other.address), &connect_to),
     ];
     for (load, options) in pairs {
         let ours = plan_of(&load.run().unwrap().json());
@@ -172,6 +175,29 @@ fn percentiles_take_enough_calls() {
     assert!(report.latency().percentile(98.0).is_some());
     let panic = catch_unwind(|| report.latency().p99()).unwrap_err();
     assert_eq!(*panic.downcast::<String>().unwrap(), "percentile 99: expected at least 100 calls, got 50");
+}
+
+/// Of 1,000 calls, the 99.9th percentile is the second longest: the quotient of 99.9 and 100 is a little above 0.999.
+#[test]
+fn percentiles_have_the_ranks_of_the_document() {
+    let server = Server::start(|number| if number == 700 { with_status("500 Oops") } else { ok(number) });
+    let load = Load::get(server.url("/")).rate(1000.0).expect_status("200").objectives("p99.9<30s");
+    let report = load.calls(1000).run().unwrap();
+    assert_eq!((report.calls(), report.failed()), (1000, 1), "{report}");
+    assert!(report.latency().p999() < Duration::MAX && report.latency().max() == Duration::MAX, "{report}");
+    assert!(report.met_objectives(), "{report}");
+    let document: Value = serde_json::from_str(&report.json()).unwrap();
+    let ms = document["figures"]["all_calls"]["p99.9"]["ms"].as_f64().unwrap();
+    assert_eq!(report.latency().p999(), Duration::from_secs_f64(ms / 1e3));
+}
+
+#[test]
+fn a_server_of_another_protocol_ends_the_load() {
+    let server = Server::start(ok);
+    let load = Load::get(server.url("/")).rate(200.0).connection_per_call().protocol(Protocol::Http2);
+    let report = load.calls(2000).run().unwrap();
+    assert!(report.ended_early() && report.calls() < 2000 && report.answered() == 0, "{report}");
+    assert!(!Load::get(server.url("/")).rate(200.0).calls(2).run().unwrap().ended_early());
 }
 
 #[test]
@@ -301,6 +327,43 @@ fn loads_that_cannot_be_are_refused_in_a_sentence() {
         (load().header("Content-Length", "1"), "header: expected a header field other than Content-Length"),
         (load().expect_status("20"), "expect_status: expected statuses such as `200,204` or `2xx`, got `20`"),
         (load().objectives("p99"), "objectives: expected "),
+        (
+            load().objectives("unexpected<1%"),
+            "objectives: expected what this load can tell, got `unexpected<1%`, which needs `expect_status`",
+        ),
+        (
+            load().objectives("handshake.p99<5ms"),
+            "objectives: expected what this load can tell, got `handshake.p99<5ms`, which needs an https:// URL",
+        ),
+        (
+            Load::get("http://127.0.0.1:9/").closed_loop(2).for_secs(1).objectives("lag.p99<1ms"),
+            "objectives: expected what this load can tell, got `lag.p99<1ms`, which needs a `rate`",
+        ),
+        (
+            load().objectives("ttft.p99<1s"),
+            "objectives: expected what this load can tell, got `ttft.p99<1s`, which needs what the program `httperf` can \
+             do and a `Load` cannot",
+        ),
+        (
+            load().objectives("p99<5ms, p50>6ms"),
+            "objectives: expected bounds that one run can keep, got `p99<5ms` and `p50>6ms`",
+        ),
+        (load().for_secs(0), "for_duration: expected a time above 0, got 0"),
+        (load().timeout(Duration::ZERO), "timeout: expected a time above 0, got 0"),
+        (load().calls(0), "calls: expected at least 1, got 0"),
+        (load().calls(u64::MAX), "calls: expected a smaller number, got 18446744073709551615"),
+        (
+            Load::get("ws://127.0.0.1:9/").rate(1.0).calls(1),
+            "cannot use the URL `ws://127.0.0.1:9/`: a load makes calls over http:// or https://, and opens no WebSockets",
+        ),
+        (
+            load().header("Host", "a").header("host", "b"),
+            "header: expected `Host` once, got it more than once",
+        ),
+        (
+            Load::request("CONNECT", "http://127.0.0.1:9/").protocol(Protocol::Http2).rate(1.0).calls(1),
+            "request: expected another method over HTTP/2 and HTTP/3, got `CONNECT`",
+        ),
         (
             Load::request("GE T", "http://127.0.0.1:9/").rate(1.0).calls(1),
             "request: expected a method such as `PUT`, got `GE T`",

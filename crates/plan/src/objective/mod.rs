@@ -17,6 +17,7 @@
 //! The default clock is `latency`, and `e2e` is another name for it. Spaces are allowed between the parts. A [`Tolerance`] has a sign before its number,
 //! and two more units: `%` of the baseline's figure and, for a share, `pp` (percentage points): `p99>+5%`.
 
+mod needs;
 mod parse;
 
 use std::fmt::{self, Display};
@@ -25,6 +26,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::needs::Need;
 pub use self::parse::ParseError;
 
 /// A bound that a figure of a run must meet. The bound is within the range of its metric.
@@ -448,6 +450,13 @@ impl Display for Amount {
             Self(Metric::Replies, rate) => write!(f, "{}/s", plain(rate)),
         }
     }
+}
+
+/// Returns the share that a percentage such as 99.9 stands for: 0.999, without the error of a division. A rank made from the
+/// quotient itself may be one too high: of 1,000 samples, the highest instead of the second.
+#[must_use]
+pub fn share_of_percent(percent: f64) -> f64 {
+    plain(percent / 100.0)
 }
 
 /// Rounds to 13 significant digits, to remove the error that arithmetic has added to a typed number.

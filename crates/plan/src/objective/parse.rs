@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::{Change, Clock, Figure, Metric, Objective, Relation, Share, Tolerance, plain};
+use super::{Change, Clock, Figure, Metric, Objective, Relation, Share, Tolerance, share_of_percent};
 
 /// A syntax error in an objective or tolerance, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn one_objective(reader: &mut Reader<'_>) -> Result<Objective, ParseError> {
         Metric::Share(_) => match reader.unit(&["%"]) {
             None if number != 0.0 => return Err(reader.expected(expected::SHARE_UNIT)),
             // 999 of 1000 meet a bound of 99.9 %.
-            _ => plain(number / 100.0),
+            _ => share_of_percent(number),
         },
         Metric::Replies => {
             reader.unit(&["/s"]);
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         let percentage: Option<f64> =
             percentage.parse().ok().filter(|&number| number > 0.0 && number < 100.0);
         match percentage {
-            Some(percentage) => Ok(Figure::Quantile(plain(percentage / 100.0))),
+            Some(percentage) => Ok(Figure::Quantile(share_of_percent(percentage))),
             None => Err(Self { at: self.at + 1, ..self }.expected(expected::PERCENTAGE)),
         }
     }

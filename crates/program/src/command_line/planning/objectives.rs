@@ -1,10 +1,9 @@
 //! Objectives that a plan cannot measure, and those that can be watched while a run goes on.
 
-use httperf_plan::objective::{Clock, Metric, Objective, Share};
-use httperf_plan::{Arrivals, Plan, StreamedReplies, WebSocket, Workload};
+use httperf_plan::Plan;
+use httperf_plan::objective::{Clock, Metric, Need, Objective, Share};
 use thiserror::Error;
 
-const MODEL: &str = "answers of a language model, which --llm reads";
 const CALLS: &str = "calls, of which this run makes none";
 
 /// Errors in objectives.
@@ -33,8 +32,8 @@ pub enum ObjectiveError {
 pub(super) fn check(plan: &Plan) -> Result<(), ObjectiveError> {
     let objectives = &plan.objectives.all;
     for &objective in objectives {
-        if let Some(needed) = lacking(objective.metric(), plan) {
-            return Err(ObjectiveError::Needs { objective, needed });
+        if let Some(need) = objective.need(plan) {
+            return Err(ObjectiveError::Needs { objective, needed: options_of(need) });
         }
     }
     if plan.objectives.abort && !plan.makes_calls() {
@@ -60,62 +59,20 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
         }
 }
 
-/// Names what the plan lacks to measure this.
-fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
-    let expect = &plan.replies.expect;
-    let checks_replies = plan.replies.reads_bodies() || expect.statuses.is_some();
-    let is_scheduled = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
-    match metric {
-        Metric::Time { clock: Clock::Connect, .. } | Metric::Share(Share::Errors | Share::Failed) => None,
-        Metric::Time { clock: Clock::Handshake, .. } => {
-            plan.tls.is_none().then_some("TLS, which an https:// URL or --ssl asks for")
-        }
-        Metric::Time { clock: Clock::Session, .. } => {
-            (!matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_)))
-                .then_some("a session workload (--wsess, --wsesslog or --wsesspage)")
-        }
-        Metric::Time { clock: Clock::Lag, .. } => {
-            (!is_scheduled).then_some("arrivals on a schedule (--rate, --period or --request-rate)")
-        }
-        Metric::Time { clock: Clock::FirstEvent | Clock::Gap, .. } if plan.makes_calls() => {
-            (plan.replies.streams.read == StreamedReplies::None)
-                .then_some("replies that are read as streams, which --stream=off turns off")
-        }
-        Metric::Time { clock: Clock::RoundTrip, .. } => {
-            let answers = |websocket: &WebSocket| websocket.awaits_answers();
-            (!opens(plan, answers))
-                .then_some("messages on WebSockets that are to be answered (a ws:// URL, or --websocket)")
-        }
-        Metric::Time { clock: Clock::Ping, .. } => (!opens(plan, |websocket| websocket.ping_every.is_some()))
-            .then_some("pings on WebSockets (--ws-ping)"),
-        Metric::Time { clock: Clock::FirstToken | Clock::TokenGap | Clock::PerToken, .. } => {
-            plan.replies.streams.model.is_none().then_some(MODEL)
-        }
-        Metric::Share(Share::Good) => {
-            plan.replies.streams.goodput.is_empty().then_some(
-                "the bounds of a good answer (--llm with --goodput, such as 'ttft<500ms,tpot<50ms')",
-            )
-        }
-        Metric::Time { .. } | Metric::Share(Share::Status(_)) | Metric::Replies => {
-            (!plan.makes_calls()).then_some(CALLS)
-        }
-        Metric::Share(Share::Checks) => (!matches!(plan.workload, Workload::Scenarios(_)))
-            .then_some("a workload file with checks (`httperf run FILE`)"),
-        Metric::Share(Share::Unexpected) if matches!(plan.workload, Workload::Scenarios(_)) => None,
-        Metric::Share(Share::Unexpected) if !plan.makes_calls() => Some(CALLS),
-        Metric::Share(Share::Unexpected) => {
-            (!checks_replies).then_some("an option that says what is expected, such as --expect-status")
-        }
-    }
-}
-
-/// Returns whether calls open WebSockets of this kind.
-fn opens(plan: &Plan, is_wanted: impl Fn(&WebSocket) -> bool) -> bool {
-    match &plan.workload {
-        Workload::Scenarios(scenarios) => {
-            scenarios.requests.iter().filter_map(|request| request.websocket.as_ref()).any(is_wanted)
-        }
-        _ => plan.request.websocket.as_ref().is_some_and(is_wanted),
+/// The options that bring what a plan lacks.
+fn options_of(need: Need) -> &'static str {
+    match need {
+        Need::Tls => "TLS, which an https:// URL or --ssl asks for",
+        Need::Sessions => "a session workload (--wsess, --wsesslog or --wsesspage)",
+        Need::Schedule => "arrivals on a schedule (--rate, --period or --request-rate)",
+        Need::Streams => "replies that are read as streams, which --stream=off turns off",
+        Need::Answers => "messages on WebSockets that are to be answered (a ws:// URL, or --websocket)",
+        Need::Pings => "pings on WebSockets (--ws-ping)",
+        Need::Model => "answers of a language model, which --llm reads",
+        Need::Goodput => "the bounds of a good answer (--llm with --goodput, such as 'ttft<500ms,tpot<50ms')",
+        Need::Calls => CALLS,
+        Need::Checks => "a workload file with checks (`httperf run FILE`)",
+        Need::Expectation => "an option that says what is expected, such as --expect-status",
     }
 }
 
