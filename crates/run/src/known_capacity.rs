@@ -36,7 +36,7 @@ pub struct ShareOfCapacity {
 ///
 /// `None` if that was not measured, or while other work kept the generator waiting, or on another machine, with another
 /// version of the program or the system, or if it says nothing about the run: capacity is that of connections in the
-/// clear.
+/// clear, over HTTP/1.
 #[must_use]
 pub fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let folder = folder(&|name| env::var_os(name))?;
@@ -55,7 +55,8 @@ fn share(stored: &str, machine: &MachineIdentity, summary: &Summary, plan: &Plan
         && connections.per_second > 0.0
         && requests.per_second > 0.0;
     // Nor does it say anything about several threads.
-    let is_comparable = plan.tls.is_none() && plan.workers().get() == 1;
+    let is_comparable =
+        plan.tls.is_none() && !plan.request.version.may_have_streams() && plan.workers().get() == 1;
     if !is_known || !is_comparable || seconds <= 0.0 {
         return None;
     }
@@ -141,7 +142,7 @@ fn keep_in(folder: &Path, file: &Path, results: &str) -> io::Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use httperf_plan::{Connections, Endpoint, Target, Workload};
+    use httperf_plan::{Connections, Endpoint, HttpVersion, Target, Workload};
     use httperf_testkit::sim::{Edit, at_once, nonzero};
 
     use super::*;
@@ -208,6 +209,8 @@ mod tests {
             plan.threads = Some(nonzero(2));
         });
         assert_eq!(share(&stored, &machine(), &summary(), &threads), None, "several threads");
+        let http2 = plan().with(|plan| plan.request.version = HttpVersion::Http2);
+        assert_eq!(share(&stored, &machine(), &summary(), &http2), None, "another protocol");
         assert_eq!(share(&self::stored(0.0, 1.0), &machine(), &summary(), &plan()), None, "no capacity");
     }
 
