@@ -24,7 +24,8 @@ CHECKS = bootstrap format tests+python+lints+docs measured licences fuzz-minute
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-build: ## build the release binary
+build: ## install what is missing, and build the release binary
+	CARGO='$(CARGO)' scripts/bootstrap.sh build
 	$(CARGO) build --release --locked -p httperf
 
 demo: ## install what is missing, build, and run a first load test against the built-in server
@@ -153,6 +154,7 @@ fmt: ## format the code
 
 # Built only if it is not there: `make && sudo make install` must not need cargo under sudo.
 $(release_binary):
+	CARGO='$(CARGO)' scripts/bootstrap.sh build
 	$(CARGO) build --release --locked -p httperf
 
 install: $(release_binary) ## copy binary, man page and completions below PREFIX (/usr/local); honours DESTDIR

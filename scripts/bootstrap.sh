@@ -24,7 +24,9 @@ main() {
         build | release | test | long) ;;
         *) fail "expected \`build\`, \`release\`, \`test\` or \`long\`, got \`$mode\`" ;;
     esac
-    have cargo || fail "cargo is not installed; get Rust from https://rustup.rs and run this again"
+    # The Makefile's CARGO may have arguments.
+    local cargo=${CARGO:-cargo}
+    have "${cargo%% *}" || fail "cargo is not installed; get Rust from https://rustup.rs and run this again"
 
     missing=()
     look_for_build_tools
