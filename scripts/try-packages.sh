@@ -10,6 +10,7 @@
 # Some expressions are for a shell in a tree, or for dpkg.
 # shellcheck disable=SC2016
 set -uo pipefail
+shopt -s extglob
 cd "$(dirname "$0")/.."
 
 MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -28,6 +29,7 @@ main() {
     folder=$(cd "$folder" && pwd)
     version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
     arch=$(uname -m)
+    repository=$PWD
     [ "$(id -u)" -eq 0 ] || fail "this needs root, for chroot"
     work=$(mktemp -d "$target/try-packages.XXXXXX")
     trap clean_up EXIT
@@ -35,6 +37,7 @@ main() {
     failed=0
 
     try checksums checksums
+    try names names
     try deb-lint deb_lint
     local release
     for release in "${RELEASES[@]}"; do try "deb-$release" deb_in "$release"; done
@@ -99,6 +102,42 @@ checksums() {
     sha256sum --check SHA256SUMS
     # Each file has one.
     [ "$(find . -maxdepth 1 -type f ! -name SHA256SUMS | wc -l)" -eq "$(wc -l <SHA256SUMS)" ]
+}
+
+# The files that the guide names, some of them by a pattern, are those of the release.
+names() {
+    local name ending count=0 missing=() not_built=()
+    cd "$folder"
+    for name in $(named_files); do
+        count=$((count + 1))
+        if compgen -G "$name" >/dev/null; then continue; fi
+        # What follows the name of the processor tells one kind of package from another.
+        ending=${name##*@(x86_64|amd64|aarch64|arm64)}
+        if [ "$ending" != "$name" ] && ! compgen -G "*$ending" >/dev/null; then
+            not_built+=("$name")
+        else
+            missing+=("$name")
+        fi
+    done
+    [ "$count" -ge 8 ] || fail "the guide names $count files only"
+    [ ${#missing[@]} -eq 0 ] || fail "the guide names what is no file of the release: ${missing[*]}"
+    [ ${#not_built[@]} -eq 0 ] || skip "not built: ${not_built[*]}"
+}
+
+# With the name of this machine's processor. One that is named in several places is listed once.
+named_files() {
+    grep --only-matching --no-filename --extended-regexp \
+        '\bhttperf[-_][-_.*a-z0-9]*\.(deb|rpm|whl|tar|tar\.gz)\b|\bhttperf\.rb\b|\bPKGBUILD\b|\bflake\.nix\b|\bSHA256SUMS\b' \
+        "$repository/docs/guide/install.md" "$repository/docs/guide/fleet-kubernetes.md" |
+        sed "s/x86_64/$arch/; s/amd64/$(debian_arch)/" | sort -u
+}
+
+debian_arch() {
+    case $arch in
+        x86_64) echo amd64 ;;
+        aarch64) echo arm64 ;;
+        *) echo "$arch" ;;
+    esac
 }
 
 # --- Debian

@@ -172,6 +172,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ),
     ("fleet-kubernetes.md", "podman ", Check::NotCompared("a command of another program")),
     ("install.md", "docker run ", Check::NotCompared("a command of another program")),
+    ("install.md", "brew ", Check::NotCompared("commands of another program")),
     ("fleet-slurm.md", "export ", Check::NotCompared("commands of other programs")),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
     ("http3.md", "HTTP/2+3 streams ", Check::NotCompared("tests/it/alt_svc.rs looks for these lines")),
