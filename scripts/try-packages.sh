@@ -230,6 +230,7 @@ files_of_tree() {
 # Program, pages, completions and a run, in a tree in which they are installed.
 use_in_tree() {
     in_tree httperf --version | grep -F "$version"
+    [ -f "$tree/usr/share/doc/httperf/docs/guide/install.md" ]
     in_tree idleconn --help | grep -F idleconn >/dev/null
     if [ -x "$tree/usr/bin/man" ]; then
         in_tree man -w httperf
@@ -334,6 +335,7 @@ static_program() {
     # The archive has the rest, in the folders of any prefix.
     local root=$work/httperf-$version-$arch-linux
     [ "$(readlink "$root/bin/idleconn")" = httperf ]
+    [ -f "$root/share/doc/httperf/docs/guide/install.md" ]
     man -l "$root/share/man/man1/idleconn.1" | grep -e --num-conns >/dev/null
 }
 

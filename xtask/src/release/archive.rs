@@ -24,9 +24,6 @@ pub(super) fn of_program(
     say(&format!("packing {name}.tar.gz"));
     let folder = work.join(&name);
     tree::lay(source, binary, material, LAYOUT, &folder)?;
-    let documents = folder.join("share/doc/httperf");
-    tree::place_licences(source, &documents)?;
-    tree::place(&source.root.join("CHANGELOG.md"), &documents.join("CHANGELOG.md"), 0o644)?;
     tree::archive(source, work, &name, &out.join(format!("{name}.tar.gz")))
 }
 

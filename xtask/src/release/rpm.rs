@@ -26,11 +26,6 @@ pub(super) fn build(
     let staged = folder.join("staged");
     tree::lay(source, binary, material, LAYOUT, &staged)?;
     tree::place_licences(source, &staged.join("usr/share/licenses/httperf"))?;
-    tree::place(
-        &source.root.join("CHANGELOG.md"),
-        &staged.join("usr/share/doc/httperf/CHANGELOG.md"),
-        0o644,
-    )?;
     let recipe =
         fs::read_to_string(source.root.join("packaging/rpm/httperf.spec")).context("reading httperf.spec")?;
     let recipe = recipe

@@ -15,8 +15,32 @@ use super::source::Source;
 /// The shells with completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Documents that come along, as folders or files of the source.
-const DOCUMENTS: &[&str] = &["README.md", "docs/guide", "docs/reference", "docs/grafana"];
+/// Documents that come along, as folders or files of the source: README and book, and whatever they link to, so that their links
+/// hold where they are installed.
+const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "Containerfile",
+    "deny.toml",
+    "bench/README.md",
+    "bench/results",
+    "docs/SUMMARY.md",
+    "docs/index.md",
+    "docs/grafana",
+    "docs/guide",
+    "docs/internals",
+    "docs/measure",
+    "docs/recipes",
+    "docs/reference",
+    "docs/start",
+    "packaging/README.md",
+    "python/examples/figure2.ipynb",
+];
 
 /// What is the same for all platforms.
 #[derive(Clone, Debug)]
@@ -85,10 +109,7 @@ pub(super) fn lay(
     put(zsh, &share.join(layout.zsh).join("_httperf"))?;
     put(fish, &share.join("fish/vendor_completions.d/httperf.fish"))?;
     let documents = share.join("doc/httperf");
-    for name in DOCUMENTS {
-        let name = Path::new(name);
-        place_all(&source.root.join(name), &documents.join(name.file_name().expect("documents have names")))?;
-    }
+    place_documents(&source.root, &documents)?;
     put(&material.third_party, &documents.join("THIRD-PARTY.txt"))
 }
 
@@ -96,6 +117,14 @@ pub(super) fn lay(
 pub(super) fn place(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
     let bytes = fs::read(from).with_context(|| format!("reading {}", from.display()))?;
     create(to, &bytes, mode)
+}
+
+/// Copies the documents of a clone into a folder, laid out as they are there.
+fn place_documents(root: &Path, folder: &Path) -> anyhow::Result<()> {
+    for name in DOCUMENTS {
+        place_all(&root.join(name), &folder.join(name))?;
+    }
+    Ok(())
 }
 
 /// Copies the licences of the program into a folder.
@@ -182,4 +211,47 @@ pub(super) fn write_compressed(source: &Source, bytes: &[u8], to: &Path) -> anyh
     let status = gzip.wait().context("running gzip")?;
     ensure!(status.success(), "gzip failed ({status}) with {}", to.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::process::names;
+    use super::*;
+    use crate::book::links::links;
+
+    /// The pages in a folder and in those below it.
+    fn pages(folder: &Path) -> Vec<PathBuf> {
+        let (mut pages, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for name in names(&folder).expect("a folder can be read") {
+                let path = folder.join(name);
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "md") {
+                    pages.push(path);
+                }
+            }
+        }
+        pages
+    }
+
+    #[test]
+    fn every_link_of_a_document_leads_to_one_that_comes_along() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        place_documents(&crate::root(), folder.path()).expect("the documents are there");
+        let pages = pages(folder.path());
+        assert!(pages.len() > 60, "{} pages", pages.len());
+        let mut dead = Vec::new();
+        for page in pages {
+            let text = fs::read_to_string(&page).expect("a page can be read");
+            let parent = page.parent().expect("a file lies in a folder");
+            let inner =
+                links(&text).into_iter().filter(|link| !link.is_external() && !link.target.is_empty());
+            let is_there = |target: &str| parent.join(target).is_file();
+            dead.extend(inner.filter(|link| !is_there(&link.target)).map(|link| (page.clone(), link.target)));
+        }
+        assert!(dead.is_empty(), "add what they lead to to DOCUMENTS: {dead:#?}");
+    }
 }
