@@ -5,8 +5,8 @@
 #
 # Debian's packages are tried in trees of Debian 12 and 13 that mmdebstrap makes once, below target/tools/trees; the static
 # program in a folder with nothing else in it; wheels in new Python environments. Programs for other processors are run by qemu,
-# if it is there. What cannot be tried here is skipped by name. Ends with a table of results, seconds and sizes; exit status 1
-# if something failed. Needs root, for chroot.
+# if it is there. What cannot be tried here is skipped by name: without root, what runs by chroot. Ends with a table of results,
+# seconds and sizes; exit status 1 if something failed.
 # Some expressions are for a shell in a tree, or for dpkg.
 # shellcheck disable=SC2016
 set -uo pipefail
@@ -30,7 +30,6 @@ main() {
     version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
     arch=$(uname -m)
     repository=$PWD
-    [ "$(id -u)" -eq 0 ] || fail "this needs root, for chroot"
     work=$(mktemp -d "$target/try-packages.XXXXXX")
     trap clean_up EXIT
     rows=()
@@ -88,6 +87,10 @@ skip() {
 need() {
     local tool
     for tool in "$@"; do command -v "$tool" >/dev/null || skip "no $tool"; done
+}
+
+need_root() {
+    [ "$(id -u)" -eq 0 ] || skip "no root, for chroot"
 }
 
 print_results() {
@@ -159,6 +162,7 @@ deb_lint() {
 # A tree of a release of Debian, unpacked from what was made once.
 tree_of() {
     local release=$1 archive=$target/tools/trees/$1.tar
+    need_root
     need mmdebstrap
     if [ ! -f "$archive" ]; then
         # A mirror may be a frozen copy, whose Release file has expired.
@@ -329,6 +333,7 @@ unpacked() {
 }
 
 static_program() {
+    need_root
     unpacked "$arch"
     chroot "$empty" /httperf --version | grep -F "$version"
     load chroot "$empty" /httperf
@@ -342,6 +347,7 @@ static_program() {
 # Slow, so that it only shows that it works.
 static_program_for_arm() {
     [ "$arch" != aarch64 ] || skip "this machine is one"
+    need_root
     need qemu-aarch64-static
     unpacked aarch64
     cp "$(command -v qemu-aarch64-static)" "$empty/qemu"
@@ -350,6 +356,7 @@ static_program_for_arm() {
 }
 
 image() {
+    need_root
     need buildah
     local archive=$folder/httperf-$version-$arch-image.tar size container user
     [ -f "$archive" ] || skip "no image for $arch"
