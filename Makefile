@@ -38,7 +38,7 @@ packages: ## build every package of the current commit, as a snapshot, into targ
 test: ## run every check, also after one that fails; a table at the end says what came of each
 	@scripts/checks.sh $(CHECKS)
 
-test-long: bootstrap ## check what takes too long for every change: an hour or so
+test-long: bootstrap ## check what takes too long for every change: three hours or so
 	scripts/bootstrap.sh long
 	scripts/control-plane.sh
 	scripts/sid-tree.sh
