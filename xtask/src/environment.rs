@@ -64,6 +64,9 @@ mod tests {
         "TLS_CHACHA20_POLY1305_SHA256",
     ];
 
+    /// Variables that BoringSSL reads.
+    const OF_A_LIBRARY: &[&str] = &["SSL_CERT_DIR", "SSL_CERT_FILE"];
+
     /// The names of variables in a file of Rust, without its tests: words in capitals.
     fn named(source: &str) -> Vec<String> {
         let source = source.split("#[cfg(test)]").next().unwrap();
@@ -106,7 +109,8 @@ mod tests {
             .step_by(2)
             .filter(|word| word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_'))
         {
-            assert!(found.contains(name) || name == "TERM", "nothing reads {name}");
+            let is_read = found.contains(name) || name == "TERM" || OF_A_LIBRARY.contains(&name);
+            assert!(is_read, "nothing reads {name}");
         }
     }
 }

@@ -364,7 +364,8 @@ pub(crate) const EXIT_STATUS: &[Entry] = &[
     entry(
         "255",
         "The first TLS handshake of the run failed and none succeeded (the results have been reported); \
-         `--session-cookies` without a session workload; or `--server` together with `--servers`.",
+         `--session-cookies` without a session workload; `--server` together with `--servers`; or `httperf \
+         idleconn` was not given a server, a port and a number that it can use.",
     ),
 ];
 
@@ -424,6 +425,15 @@ pub(crate) const ENVIRONMENT: &[Entry] = &[
     entry(
         "SSLKEYLOGFILE",
         "File to which the secrets of TLS sessions are appended, unless `--tls-keylog` names another.",
+    ),
+    entry(
+        "SSL_CERT_FILE",
+        "File with the authorities that `--ssl-verify` trusts, instead of /etc/ssl/cert.pem.",
+    ),
+    entry(
+        "SSL_CERT_DIR",
+        "Folders with such authorities, separated by colons, each in a file named by hash, as `openssl rehash` names it; \
+         instead of /etc/ssl/certs.",
     ),
     entry("XDG_STATE_HOME", "Folder for the results of `httperf self-check`, instead of ~/.local/state."),
     entry("HOME", "The folder that ~ stands for, where `XDG_STATE_HOME` is not set."),
