@@ -157,11 +157,11 @@ $(release_binary):
 	CARGO='$(CARGO)' scripts/bootstrap.sh build
 	$(CARGO) build --release --locked -p httperf
 
-install: $(release_binary) ## copy binary, man page and completions below PREFIX (/usr/local); honours DESTDIR
+install: $(release_binary) ## copy binary, man pages and completions below PREFIX (/usr/local); honours DESTDIR
 	install -D -m 755 $(release_binary) $(bindir)/httperf
 	ln -sf httperf $(bindir)/idleconn
 	install -D -m 644 docs/man/httperf.1 $(man1dir)/httperf.1
-	ln -sf httperf.1 $(man1dir)/idleconn.1
+	install -D -m 644 docs/man/idleconn.1 $(man1dir)/idleconn.1
 	mkdir -p $(bashcompdir) $(zshcompdir) $(fishcompdir)
 	$(release_binary) completions bash >$(bashcompdir)/httperf
 	$(release_binary) completions zsh >$(zshcompdir)/_httperf

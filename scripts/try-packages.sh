@@ -239,9 +239,8 @@ use_in_tree() {
     [ -f "$tree/usr/share/doc/httperf/docs/guide/install.md" ]
     in_tree idleconn --help | grep -F idleconn >/dev/null
     if [ -x "$tree/usr/bin/man" ]; then
-        in_tree man -w httperf
-        in_tree man -w idleconn
         in_tree man httperf | grep -e --num-conns >/dev/null
+        in_tree man idleconn | grep -e --duration >/dev/null
     fi
     in_tree bash -c '. /usr/share/bash-completion/completions/httperf && complete -p httperf'
     if [ -x "$tree/usr/bin/zsh" ]; then
@@ -343,7 +342,8 @@ static_program() {
     local root=$work/httperf-$version-$arch-linux
     [ "$(readlink "$root/bin/idleconn")" = httperf ]
     [ -f "$root/share/doc/httperf/docs/guide/install.md" ]
-    man -l "$root/share/man/man1/idleconn.1" | grep -e --num-conns >/dev/null
+    man -l "$root/share/man/man1/httperf.1" | grep -e --num-conns >/dev/null
+    man -l "$root/share/man/man1/idleconn.1" | grep -e --duration >/dev/null
 }
 
 # Slow, so that it only shows that it works.

@@ -17,8 +17,7 @@ class Httperf < Formula
     ENV["LIBCLANG_PATH"] = Formula["llvm"].opt_lib.to_s
     system "cargo", "install", *std_cargo_args(path: "crates/httperf")
     bin.install_symlink "httperf" => "idleconn"
-    man1.install "docs/man/httperf.1"
-    man1.install_symlink "httperf.1" => "idleconn.1"
+    man1.install "docs/man/httperf.1", "docs/man/idleconn.1"
     generate_completions_from_executable(bin/"httperf", "completions")
   end
 

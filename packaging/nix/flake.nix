@@ -49,8 +49,7 @@
             dontUseCmakeConfigure = true;
             postInstall = ''
               ln -s httperf $out/bin/idleconn
-              installManPage docs/man/httperf.1
-              ln -s httperf.1.gz $out/share/man/man1/idleconn.1.gz
+              installManPage docs/man/httperf.1 docs/man/idleconn.1
               installShellCompletion --cmd httperf \
                 --bash <($out/bin/httperf completions bash) \
                 --zsh <($out/bin/httperf completions zsh) \

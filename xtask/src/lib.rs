@@ -1,4 +1,4 @@
-//! Chores around the documents: generates the manual page and the pages of the reference, finds out whether they are up to
+//! Chores around the documents: generates the manual pages and the pages of the reference, finds out whether they are up to
 //! date, draws the pictures, makes the site, and reads the commands in what people wrote. And the release, which packs them with
 //! the program.
 
@@ -34,6 +34,7 @@ pub fn generated() -> Vec<Generated> {
     let commands = httperf_program::commands::descriptions();
     let mut generated = vec![
         Generated { path: "docs/man/httperf.1", contents: manual::page(&commands) },
+        Generated { path: "docs/man/idleconn.1", contents: manual::idleconn::page(&commands) },
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
         Generated { path: "docs/reference/workload-file.md", contents: workload_file::page() },
         Generated { path: "docs/reference/exit-statuses.md", contents: exit_statuses::page() },

@@ -1,5 +1,6 @@
-//! The manual page httperf(1).
+//! The manual pages: httperf(1) here, idleconn(1) in a module of its own.
 
+pub(crate) mod idleconn;
 pub(crate) mod prose;
 
 use httperf_program::command_line::examples::Example;
@@ -9,13 +10,10 @@ use roff::{Inline, Roff, bold, italic, roman};
 
 use prose::Entry;
 
-/// Generates the page in roff.
+/// Generates httperf(1) in roff.
 pub(crate) fn page(commands: &[Description]) -> String {
     let mut page = Roff::new();
-    page.control(
-        "TH",
-        ["HTTPERF", "1", " ", concat!("httperf ", env!("CARGO_PKG_VERSION")), "User Commands"],
-    );
+    title(&mut page, "HTTPERF");
 
     section(&mut page, "NAME");
     page.text([roman(
@@ -104,12 +102,18 @@ pub(crate) fn page(commands: &[Description]) -> String {
         roman("(1), "),
         bold("curl"),
         roman("(1), "),
+        bold("idleconn"),
+        roman("(1), "),
         bold("tcp"),
         roman("(7), "),
         bold("unix"),
         roman("(7)"),
     ]);
     page.render()
+}
+
+fn title(page: &mut Roff, name: &str) {
+    page.control("TH", [name, "1", " ", concat!("httperf ", env!("CARGO_PKG_VERSION")), "User Commands"]);
 }
 
 fn section(page: &mut Roff, title: &str) {
@@ -137,13 +141,7 @@ fn options(page: &mut Roff, command: &Description) {
             name => subsection(page, &format!("httperf {name}: {}", group.title)),
         }
         for option in &group.options {
-            page.control("TP", []);
-            page.text(option_name(option));
-            page.text(marked_up(&format!("{}.", capitalised(option.help))));
-            for paragraph in option.details {
-                page.control("IP", []);
-                page.text(marked_up(paragraph));
-            }
+            option_entry(page, option);
         }
     }
     if let Some(titles) = command.also_titles() {
@@ -152,6 +150,16 @@ fn options(page: &mut Roff, command: &Description) {
         page.text(marked_up(&format!(
             "`httperf {name}` also takes the options of `httperf` under {titles}."
         )));
+    }
+}
+
+fn option_entry(page: &mut Roff, option: &OptDescription) {
+    page.control("TP", []);
+    page.text(option_name(option));
+    page.text(marked_up(&format!("{}.", capitalised(option.help))));
+    for paragraph in option.details {
+        page.control("IP", []);
+        page.text(marked_up(paragraph));
     }
 }
 

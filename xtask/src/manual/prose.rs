@@ -1,4 +1,4 @@
-//! The parts of the manual page that do not come from the table of options.
+//! The parts of httperf(1) that do not come from the table of options.
 //!
 //! Text between backticks is set in bold.
 
@@ -8,7 +8,7 @@ pub(crate) struct Entry {
     pub(crate) text: &'static str,
 }
 
-const fn entry(term: &'static str, text: &'static str) -> Entry {
+pub(super) const fn entry(term: &'static str, text: &'static str) -> Entry {
     Entry { term, text }
 }
 

@@ -12,7 +12,7 @@ use super::tree::{self, Layout, Material};
 
 const LAYOUT: Layout = Layout { prefix: "", zsh: "zsh/site-functions", compressed: false };
 
-/// The static program with manual page, completions and documents.
+/// The static program with manual pages, completions and documents.
 pub(super) fn of_program(
     source: &Source,
     binary: &Binary,

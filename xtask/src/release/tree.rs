@@ -84,7 +84,7 @@ impl Material {
     }
 }
 
-/// Lays out everything that is installed below a folder: program, manual page, completions, documents.
+/// Lays out everything that is installed below a folder: program, manual pages, completions, documents.
 pub(super) fn lay(
     source: &Source,
     binary: &Binary,
@@ -96,13 +96,12 @@ pub(super) fn lay(
     let share = prefix.join("share");
     place(&binary.path, &prefix.join("bin/httperf"), 0o755)?;
     link("httperf", &prefix.join("bin/idleconn"))?;
-    let page = share.join("man/man1/httperf.1");
-    place(&source.root.join("docs/man/httperf.1"), &page, 0o644)?;
-    if layout.compressed {
-        compress(&page)?;
-        link("httperf.1.gz", &share.join("man/man1/idleconn.1.gz"))?;
-    } else {
-        link("httperf.1", &share.join("man/man1/idleconn.1"))?;
+    for name in ["httperf.1", "idleconn.1"] {
+        let page = share.join("man/man1").join(name);
+        place(&source.root.join("docs/man").join(name), &page, 0o644)?;
+        if layout.compressed {
+            compress(&page)?;
+        }
     }
     let [bash, zsh, fish] = &material.completions[..] else { unreachable!("each shell has completions") };
     put(bash, &share.join("bash-completion/completions/httperf"))?;
