@@ -16,6 +16,10 @@ main() {
         tar -xf "$pack" -C "$folder/crates"
         local path
         path=$folder/crates/$(basename "$pack" .crate)
+        if ! [ -s "$path/LICENSE-APACHE" ] || ! [ -s "$path/LICENSE-MIT" ]; then
+            echo "try-crates: $(basename "$path") lacks its licences" >&2
+            exit 1
+        fi
         patches+=(--config "patch.crates-io.$(basename "$path" "-$version").path=\"$path\"")
     done
 
