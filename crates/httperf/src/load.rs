@@ -327,9 +327,6 @@ impl Load {
             return Err(malformed(&UrlError::Scheme));
         }
         let url = HttpUrl::parse(self.url.as_bytes()).map_err(|error| malformed(&error))?;
-        if url.websocket {
-            return Err(malformed(&"a load makes calls over http:// or https://, and opens no WebSockets"));
-        }
         if self.protocol == Protocol::Http3 && !url.https {
             return Err(malformed(&"HTTP/3 takes an https:// URL, as it has TLS inside"));
         }

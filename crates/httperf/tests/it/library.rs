@@ -354,7 +354,7 @@ fn loads_that_cannot_be_are_refused_in_a_sentence() {
         (load().calls(u64::MAX), "calls: expected a smaller number, got 18446744073709551615"),
         (
             Load::get("ws://127.0.0.1:9/").rate(1.0).calls(1),
-            "cannot use the URL `ws://127.0.0.1:9/`: a load makes calls over http:// or https://, and opens no WebSockets",
+            "cannot use the URL `ws://127.0.0.1:9/`: it begins neither with http:// nor with https://",
         ),
         (
             load().header("Host", "a").header("host", "b"),
