@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import subprocess
+import sys
 import types
 import typing
 from pathlib import Path
@@ -26,6 +27,15 @@ def prints(*arguments: str | os.PathLike[str]) -> str:
     """What the program prints with these arguments, which must succeed."""
     command = [os.environ["HTTPERF"], *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def output_of(script: str, folder: Path, *arguments: str) -> str:
+    """What a script prints that is run in this folder; it must not complain."""
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src")}
+    command = [sys.executable, "-c", script, *arguments]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=80)
+    assert ended.stderr == ""
+    return ended.stdout
 
 
 def as_json(record: Any) -> Any:

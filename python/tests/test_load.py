@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import httperf
 from httperf import DocumentError, Result
-from support import read_json
+from support import output_of, read_json
 
 
 def test_a_document_survives_saving(documents: dict[str, Path], tmp_path: Path) -> None:
@@ -116,6 +117,20 @@ def test_a_field_that_is_wrong_is_named(
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         httperf.load(tmp_path / "none.json")
+
+
+def test_documents_are_read_on_systems_that_lack_what_posix_has(documents: dict[str, Path]) -> None:
+    """Windows has neither these signals nor these modules; only the program needs Linux."""
+    script = """
+import signal, sys
+for name in ("SIGHUP", "SIGKILL", "SIGUSR1", "pthread_sigmask"):
+    delattr(signal, name)
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+import httperf
+print(httperf.load(sys.argv[1], httperf.Result).summary.replies)
+"""
+    assert output_of(script, Path.cwd(), os.fspath(documents["calls"])) == "400\n"
 
 
 def test_the_version_is_that_of_the_program() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 import httperf
 from conftest import serving
 from httperf import Capacity, Comparison, Result, RunError, Sweep, TlsLab
-from support import ROOT
+from support import output_of
 
 
 def test_a_run_is_measured(url: str) -> None:
@@ -128,15 +126,6 @@ def test_a_second_interrupt_kills_the_program(tmp_path: Path, monkeypatch: pytes
     stubborn.chmod(0o755)
     monkeypatch.setenv("HTTPERF", os.fspath(stubborn))
     assert output_of(TWICE, tmp_path) == "interrupted\n"
-
-
-def output_of(script: str, folder: Path, *arguments: str) -> str:
-    """What a script prints that is run in this folder; it must not complain."""
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src")}
-    command = [sys.executable, "-c", script, *arguments]
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=80)
-    assert ended.stderr == ""
-    return ended.stdout
 
 
 def test_a_program_that_a_signal_ended_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
