@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import httperf
 from conftest import serving
-from httperf import Capacity, Comparison, Result, RunError, Sweep, TlsLab
+from httperf import Capacity, Comparison, Document, Result, RunError, Sweep, TlsLab
 from support import output_of
 
 
@@ -72,6 +74,83 @@ def test_a_run_that_failed_after_all_is_raised_with_what_it_measured(url: str) -
     assert failed.value.document.summary.replies == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        ("http://127.0.0.1:1/ --rate 5", Sweep, "expected arguments that make a sweep, got those of a result"),
+        ("--server localhost", TlsLab, "a comparison of TLS variants, got those of a result"),
+        ("", Capacity, "a search for a capacity, got those of a result"),
+        ("sweep http://127.0.0.1:1/", Result, "a result, got those of a sweep"),
+        ("ab http://127.0.0.1:1/ http://127.0.0.1:1/", Result, "a result, got those of a comparison"),
+        ("capacity http://127.0.0.1:1/", Sweep, "a sweep, got those of a search for a capacity"),
+        ("tls-lab https://127.0.0.1:1/", Comparison, "a comparison, got those of a comparison of TLS variants"),
+        ("replay access.log http://127.0.0.1:1/", Comparison, "a comparison, got those of a result"),
+    ],
+)
+def test_arguments_that_make_another_document_are_refused_before_the_run(
+    words: str, kind: type[Document], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, ": >$home/started")
+    with pytest.raises(ValueError, match=message):
+        httperf.run(words.split(), kind)
+    assert not (tmp_path / "started").exists()
+
+
+def program(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
+    """Puts a script in the place of the program. `$home` is its folder."""
+    stand_in = folder / "stand-in"
+    stand_in.write_text(f"#!/bin/sh\nhome={folder}\n{script}\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("HTTPERF", os.fspath(stand_in))
+    return stand_in
+
+
+# As a newer program with a command that is not known yet: it copies what stands in for its document.
+COPIES = 'while [ $# -gt 0 ]; do [ "$1" != --output ] || cp "$home/made.json" "$2"; shift; done; echo oh >&2'
+
+
+def test_a_document_of_another_kind_is_not_lost(
+    documents: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(documents["calls"], tmp_path / "made.json")
+    program(tmp_path, monkeypatch, COPIES)
+    with pytest.raises(RunError) as other:
+        httperf.run(["newer"], Sweep)
+    assert str(other.value) == "httperf exited with status 0; expected a sweep, got a result: oh"
+    assert isinstance(other.value.document, Result)
+    assert (other.value.document.summary.replies, other.value.document.messages) == (400, "oh")
+    # That the program failed is said first.
+    program(tmp_path, monkeypatch, f"{COPIES}; exit 255")
+    with pytest.raises(RunError, match=r"^httperf exited with status 255: oh$"):
+        httperf.run(["newer"], Sweep)
+
+
+@pytest.mark.parametrize("status", [0, 2, 255])
+def test_a_document_that_cannot_be_read_is_kept(status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"format": "httperf-result", "version": 7}'
+    (tmp_path / "made.json").write_text(text)
+    program(tmp_path, monkeypatch, f"{COPIES}; exit {status}")
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
+    with pytest.raises(RunError) as failed:
+        httperf.run([])
+    assert (failed.value.status, failed.value.messages, failed.value.document) == (status, "oh", None)
+    assert failed.value.file is not None
+    assert failed.value.file.read_text() == text
+    said = f"httperf exited with status {status}; the document cannot be read (version 7 of the format is newer than "
+    assert str(failed.value).startswith(said)
+    assert str(failed.value).endswith(f"; the document is in {failed.value.file}: oh")
+
+
+def test_nothing_is_left_behind(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
+    httperf.run([url, "--num-conns", "1"])
+    with pytest.raises(RunError):
+        httperf.run([url, "--rate", "fast"])
+    with pytest.raises(RunError, match=r"^httperf exited with status 0; there is no document$"):
+        httperf.run(["--version"])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_output_of_ones_own_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="expected arguments without --output"):
         httperf.run([url, "--output", "r.json"])
@@ -121,18 +200,12 @@ except KeyboardInterrupt:
 
 
 def test_a_second_interrupt_kills_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stubborn = tmp_path / "stubborn"
-    stubborn.write_text("#!/bin/sh\ntrap '' INT\n: >started\nexec sleep 90\n")
-    stubborn.chmod(0o755)
-    monkeypatch.setenv("HTTPERF", os.fspath(stubborn))
+    program(tmp_path, monkeypatch, "trap '' INT\n: >$home/started\nexec sleep 90")
     assert output_of(TWICE, tmp_path) == "interrupted\n"
 
 
 def test_a_program_that_a_signal_ended_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    crashing = tmp_path / "httperf"
-    crashing.write_text("#!/bin/sh\necho oh >&2\nkill -ABRT $$\n")
-    crashing.chmod(0o755)
-    monkeypatch.setenv("HTTPERF", os.fspath(crashing))
+    program(tmp_path, monkeypatch, "echo oh >&2\nkill -ABRT $$")
     with pytest.raises(RunError, match="httperf was ended by signal 6: oh") as failed:
         httperf.run([])
     assert failed.value.status == -signal.SIGABRT

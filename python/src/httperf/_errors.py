@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ._load import Document
 
 __all__ = ["DocumentError", "Error", "ProgramNotFoundError", "RunError"]
@@ -23,18 +25,32 @@ class ProgramNotFoundError(Error, FileNotFoundError):
 
 
 class RunError(Error):
-    """The program failed."""
+    """The program failed, or did not write the document that was asked for."""
 
-    def __init__(self, status: int, messages: str, document: Document | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        messages: str,
+        document: Document | None = None,
+        *,
+        problem: str = "",
+        file: Path | None = None,
+    ) -> None:
         """Error with this exit status and these messages."""
         self.status = status
         """Exit status; negative if a signal ended the program."""
         self.messages = messages
         """What the program wrote on standard error."""
         self.document = document
-        """What was measured, if anything was written."""
+        """What was measured, if it was written and can be read."""
+        self.problem = problem
+        """What is wrong with the document; empty if the program failed and that is all."""
+        self.file = file
+        """The document that cannot be read. It stays there until it is deleted."""
         super().__init__(status, messages)
 
     def __str__(self) -> str:
         how = f"exited with status {self.status}" if self.status >= 0 else f"was ended by signal {-self.status}"
-        return f"httperf {how}: {self.messages}" if self.messages else f"httperf {how}"
+        parts = [f"httperf {how}", self.problem, f"the document is in {self.file}" if self.file else ""]
+        said = "; ".join(part for part in parts if part)
+        return f"{said}: {self.messages}" if self.messages else said

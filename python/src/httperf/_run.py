@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar, overload
 
-from ._errors import ProgramNotFoundError, RunError
-from ._load import AnyDocument, Comparison, Document, Result, Source, load
+from ._errors import DocumentError, ProgramNotFoundError, RunError
+from ._load import AnyDocument, Capacity, Comparison, Document, Result, Source, Sweep, TlsLab, load
 
 __all__ = ["find_program", "merge", "run"]
 
@@ -35,6 +36,9 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     ``--strict``, objectives that were not met) come with a document, which is returned; so does status 1 of a
     comparison in which a figure is worse. Any other failure raises `RunError`.
 
+    A document of another kind than `kind` raises `ValueError` before the run if the command says what it makes, else
+    `RunError`, which has the document. One that cannot be read raises `RunError`, which names the file that has it.
+
     The first `KeyboardInterrupt` ends the run early, as Ctrl-C in a terminal: what was measured is returned, and its
     `ended_early` is ``"asked"``. The second one kills the program and is raised.
     """
@@ -42,17 +46,59 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     for word in words:
         if word == "--output" or word.startswith("--output="):
             raise ValueError("expected arguments without --output: the document is returned, and has a method `save`")
+    made = _made_by(words)
+    if made is not None and not issubclass(made, kind):
+        raise ValueError(f"expected arguments that make a {kind.kind}, got those of a {made.kind}")
     program = find_program()
-    with tempfile.TemporaryDirectory(prefix="httperf-") as folder:
-        file = Path(folder) / "document.json"
-        command = _with_output(words, file)
-        status, messages = _wait_for([str(program), *command])
-        document = load(file, kind) if file.exists() and file.stat().st_size > 0 else None
-    if document is not None:
-        document = document._after_run(status, messages)
-        if status in _MEASURED or (status == 1 and isinstance(document, Comparison)):
-            return document
-    raise RunError(status, messages, document)
+    folder = Path(tempfile.mkdtemp(prefix="httperf-"))
+    file, is_kept = folder / "document.json", False
+    try:
+        status, messages = _wait_for([str(program), *_with_output(words, file)])
+        is_measured = status in _MEASURED
+        if not file.exists() or file.stat().st_size == 0:
+            raise RunError(status, messages, problem="there is no document" if is_measured else "")
+        # Until it has been read: it may have taken hours to make.
+        is_kept = True
+        try:
+            document = load(file)
+        except DocumentError as error:
+            reason = str(error).removeprefix(f"{file}: ")
+            raise RunError(status, messages, problem=f"the document cannot be read ({reason})", file=file) from error
+        is_kept = False
+    finally:
+        if not is_kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    document = document._after_run(status, messages)
+    if not (is_measured or (status == 1 and isinstance(document, Comparison))):
+        raise RunError(status, messages, document)
+    if not isinstance(document, kind):
+        raise RunError(status, messages, document, problem=f"expected a {kind.kind}, got a {document.kind}")
+    return document
+
+
+_MADE: dict[str, type[Document]] = {
+    "ab": Comparison,
+    "capacity": Capacity,
+    "compare": Comparison,
+    "merge": Result,
+    "replay": Result,
+    "rerun": Result,
+    "run": Result,
+    "sweep": Sweep,
+    "tls-lab": TlsLab,
+}
+"""Documents that commands make."""
+
+
+def _made_by(words: Sequence[str]) -> type[Document] | None:
+    """Kind of document that a command line makes; ``None`` if its first word may be a command of a newer program."""
+    command = _command(words)
+    return _MADE.get(command) if command else Result
+
+
+def _command(words: Sequence[str]) -> str:
+    """The first word if it may be the name of a command: not an option and no URL. Otherwise nothing."""
+    return words[0] if words and re.fullmatch("[a-z][a-z-]*", words[0]) else ""
 
 
 _MEASURED = (0, 2, 3, 4, 129, 143)
