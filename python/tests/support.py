@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Union
 
@@ -31,11 +34,31 @@ def prints(*arguments: str | os.PathLike[str]) -> str:
 
 def output_of(script: str, folder: Path, *arguments: str) -> str:
     """What a script prints that is run in this folder; it must not complain."""
+    with started(script, folder, *arguments) as python:
+        printed, complaints = python.communicate(timeout=80)
+    assert complaints == ""
+    return printed
+
+
+@contextmanager
+def started(script: str, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Python with a script, in this folder and in a process group of its own, which ends with the test."""
     environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT / "python" / "src")}
-    command = [sys.executable, "-c", script, *arguments]
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=80)
-    assert ended.stderr == ""
-    return ended.stdout
+    python = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with python:
+        try:
+            yield python
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(python.pid, signal.SIGKILL)
 
 
 def as_json(record: Any) -> Any:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import httperf
 from conftest import serving
 from httperf import Capacity, Comparison, Document, Result, RunError, Sweep, TlsLab
-from support import output_of
+from support import output_of, started
 
 
 def test_a_run_is_measured(url: str) -> None:
@@ -163,7 +164,10 @@ import httperf
 def interrupt():
     while not (os.path.exists("log") and os.path.getsize("log")):
         time.sleep(0.1)
-    os.kill(os.getpid(), signal.SIGINT)
+    if sys.argv[2] == "alone":
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        os.killpg(0, signal.SIGINT)
 
 # It is ignored where the tests were started in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -174,8 +178,10 @@ print(result.exit_status, result.ended_early, result.summary.replies > 0)
 """
 
 
-def test_an_interrupt_ends_a_run_with_what_was_measured(url: str, tmp_path: Path) -> None:
-    assert output_of(INTERRUPTED, tmp_path, url) == "0 asked True\n"
+@pytest.mark.parametrize("whom", ["alone", "group"])
+def test_an_interrupt_ends_a_run_with_what_was_measured(whom: str, url: str, tmp_path: Path) -> None:
+    """Of Python alone, as by another process; of all its group, as by Ctrl-C in a terminal."""
+    assert output_of(INTERRUPTED, tmp_path, url, whom) == "0 asked True\n"
 
 
 TWICE = """
@@ -202,6 +208,45 @@ except KeyboardInterrupt:
 def test_a_second_interrupt_kills_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "trap '' INT\n: >$home/started\nexec sleep 90")
     assert output_of(TWICE, tmp_path) == "interrupted\n"
+
+
+# A program that goes on until it is told to end.
+ENDLESS = """
+for signal in HUP TERM; do trap "echo $signal >>$home/ended; exit 1" $signal; done
+: >$home/started
+while :; do sleep 0.05; done
+"""
+
+
+@pytest.mark.parametrize("call", ["httperf.run([])", "httperf.merge([])"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_python_ends_the_program_first(
+    number: signal.Signals, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, ENDLESS)
+    monkeypatch.setenv("TMPDIR", os.fspath(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with started(f"import httperf; {call}", tmp_path) as python:
+        while not (tmp_path / "started").exists():
+            assert python.poll() is None
+            time.sleep(0.05)
+        python.send_signal(number)
+        assert python.wait(timeout=60) == -number
+    assert (tmp_path / "ended").read_text() == f"{number.name[3:]}\n"
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_signals_that_python_handles_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, monkeypatch, ENDLESS)
+    script = "import httperf, signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); httperf.run([])"
+    with started(script, tmp_path) as python:
+        while not (tmp_path / "started").exists():
+            assert python.poll() is None
+            time.sleep(0.05)
+        python.terminate()
+        assert python.wait(timeout=60) == 7
+    # The program was killed.
+    assert not (tmp_path / "ended").exists()
 
 
 def test_a_program_that_a_signal_ended_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

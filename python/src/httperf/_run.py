@@ -9,8 +9,11 @@ import signal
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar, overload
 
 from ._errors import DocumentError, ProgramNotFoundError, RunError
@@ -41,6 +44,9 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
 
     The first `KeyboardInterrupt` ends the run early, as Ctrl-C in a terminal: what was measured is returned, and its
     `ended_early` is ``"asked"``. The second one kills the program and is raised.
+
+    SIGTERM and SIGHUP end the program before they end Python, if they have no handler and this is the main thread. If
+    Python is killed otherwise (SIGKILL), the program carries out its run to the end.
     """
     words = [os.fspath(argument) for argument in arguments]
     for word in words:
@@ -49,6 +55,12 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     made = _made_by(words)
     if made is not None and not issubclass(made, kind):
         raise ValueError(f"expected arguments that make a {kind.kind}, got those of a {made.kind}")
+    with _ending_if_asked():
+        return _measured(words, kind)
+
+
+def _measured(words: Sequence[str], kind: type[Document]) -> Document:
+    """What the program has measured with these words."""
     program = find_program()
     folder = Path(tempfile.mkdtemp(prefix="httperf-"))
     file, is_kept = folder / "document.json", False
@@ -116,7 +128,7 @@ def merge(results: Iterable[Source | Result]) -> Result:
 
     Raises `RunError` if the results do not go together; the message names the reason.
     """
-    with tempfile.TemporaryDirectory(prefix="httperf-") as folder:
+    with _ending_if_asked(), tempfile.TemporaryDirectory(prefix="httperf-") as folder:
         names = []
         for index, result in enumerate(results):
             if isinstance(result, Result):
@@ -125,7 +137,9 @@ def merge(results: Iterable[Source | Result]) -> Result:
                 names.append(os.fspath(name))
             else:
                 names.append(os.fspath(result))
-        return run(["merge", *names], Result)
+        whole = _measured(["merge", *names], Result)
+    assert isinstance(whole, Result)
+    return whole
 
 
 def find_program() -> Path:
@@ -166,22 +180,22 @@ def _with_output(words: Sequence[str], file: Path) -> list[str]:
 
 
 def _wait_for(command: Sequence[str]) -> tuple[int, str]:
-    """Exit status and messages of a program. A keyboard interrupt reaches it once, and is not raised."""
-    # Messages go to a file, since what is read from a pipe is lost at an interrupt. In a session of its own, Ctrl-C in
-    # a terminal does not reach the program a second time: that would kill it.
+    """Exit status and messages of a program. A keyboard interrupt ends it early, and is not raised."""
+    # Messages go to a file, since what is read from a pipe is lost at an interrupt.
     with tempfile.TemporaryFile("w+", errors="replace") as messages:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=messages,
-            start_new_session=True,
-        )
+        # The program stays in Python's process group, so that Ctrl-C, Ctrl-Z, a closed terminal and `timeout` reach
+        # both. What comes twice, from there and from here, counts once: the program takes all signals within half a
+        # second for the same request.
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
         try:
-            try:
-                process.wait()
-            except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)
+            with _passing_on_ends(process):
+                try:
+                    # Not `process.wait`, which holds back the first interrupt for a quarter of a second.
+                    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+                except KeyboardInterrupt:
+                    process.send_signal(signal.SIGINT)
+                except ChildProcessError:
+                    pass  # Where SIGCHLD is ignored, nothing is left to wait for.
                 process.wait()
         except BaseException:
             process.kill()
@@ -189,3 +203,49 @@ def _wait_for(command: Sequence[str]) -> tuple[int, str]:
             raise
         messages.seek(0)
         return process.returncode, messages.read().strip()
+
+
+class _EndedError(BaseException):
+    """A signal that is to end Python, once all is cleared away."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@contextmanager
+def _passing_on_ends(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Passes on the signals that end Python: the program would go on loading a server with nobody listening.
+
+    Raises `_EndedError` afterwards if one came. Signals that somebody handles or ignores stay as they are. Python lets
+    only its main thread do this.
+    """
+    received: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        process.send_signal(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    watched = [number for number in _ENDS if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in watched:
+        signal.signal(number, pass_on)
+    try:
+        yield
+    finally:
+        for number in watched:
+            signal.signal(number, signal.SIG_DFL)
+    if received:
+        raise _EndedError(received[0])
+
+
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals of `kill` and of a closed terminal. Windows lacks SIGHUP."""
+
+
+@contextmanager
+def _ending_if_asked() -> Iterator[None]:
+    """Ends Python by the signal that came while the program ran."""
+    try:
+        yield
+    except _EndedError as ended:
+        signal.raise_signal(ended.number)
