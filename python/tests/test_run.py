@@ -20,7 +20,7 @@ from support import output_of, started
 def test_a_run_is_measured(url: str) -> None:
     result = httperf.run([url, "--rate", "400", "--num-conns", "40"], Result)
     assert (result.exit_status, result.summary.replies, result.latency.count) == (0, 40, 40)
-    assert result.parts[0].command[1] == url
+    assert result.parts[0].command[3:] == (url, "--rate", "400", "--num-conns", "40")
 
 
 def test_objectives_that_are_missed_are_a_status_and_not_a_failure(url: str) -> None:
@@ -152,9 +152,47 @@ def test_nothing_is_left_behind(url: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_output_of_ones_own_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="expected arguments without --output"):
-        httperf.run([url, "--output", "r.json"])
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [
+        ("--output", "--output"),
+        ("--output=r.json", "--output"),
+        ("--outp=r.json", "--output"),
+        ("--ou", "--output"),
+        ("--json", "--json"),
+        ("--js", "--json"),
+    ],
+)
+def test_an_output_of_ones_own_is_refused(word: str, option: str) -> None:
+    for words in ([word], ["sweep", "http://127.0.0.1:1/", word]):
+        with pytest.raises(ValueError, match=f"expected arguments without {option}, got {word}: the document is"):
+            httperf.run(words)
+
+
+def test_the_document_is_written_where_the_first_word_ends_the_options(
+    url: str, documents: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSIXLY_CORRECT", "1")
+    calls = os.fspath(documents["calls"])
+    (tmp_path / "visit.hurl").write_text(f"GET {url}\nHTTP 200\n")
+    (tmp_path / "access.log").write_text('1.2.3.4 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 5\n')
+    quick = ["--warmup", "0", "--pause", "0", "--settle", "0"]
+    trials = ["--trials", "1", "--trial-min", "0.2", "--trial-max", "0.3", "--start", "100", "--max-rate", "200"]
+    for words in (
+        ["--num-conns", "3", url],
+        [url],
+        ["sweep", "--rates", "50", "--duration", "0.2", *quick, url],
+        ["capacity", "--slo", "p90<5s", *trials, *quick[:4], url],
+        ["ab", "--request-rate", "100", "--rounds", "2", "--trial", "0.2", *quick[:4], url, url],
+        ["compare", "--force", calls, calls],
+        ["run", "--rate", "50", "--duration", "0.2", os.fspath(tmp_path / "visit.hurl")],
+        ["replay", os.fspath(tmp_path / "access.log"), url],
+        ["rerun", calls],
+        ["merge", calls],
+    ):
+        assert httperf.run(words).document, words
+    with serving("--tls") as tls:
+        httperf.run(["tls-lab", "--groups", "X25519", "--rounds", "1", "--handshakes", "1", tls], TlsLab)
 
 
 INTERRUPTED = """

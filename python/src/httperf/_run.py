@@ -32,8 +32,8 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     """Runs ``httperf`` with these arguments, and returns what it measured.
 
     Takes the arguments of a run, and those of commands that write a document with ``--output``: ``sweep``,
-    ``capacity``, ``ab``, ``compare``, ``run``, ``replay``, ``rerun``. With a `kind`, such as `httperf.Sweep`, the
-    document must be of it.
+    ``capacity``, ``ab``, ``compare``, ``tls-lab``, ``run``, ``replay``, ``rerun``, ``merge``. With a `kind`, such as
+    `httperf.Sweep`, the document must be of it.
 
     The document's `exit_status` and `messages` are those of the program. Status 2, 3 and 4 (the verdict with
     ``--strict``, objectives that were not met) come with a document, which is returned; so does status 1 of a
@@ -49,9 +49,7 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     Python is killed otherwise (SIGKILL), the program carries out its run to the end.
     """
     words = [os.fspath(argument) for argument in arguments]
-    for word in words:
-        if word == "--output" or word.startswith("--output="):
-            raise ValueError("expected arguments without --output: the document is returned, and has a method `save`")
+    _check_options(words)
     made = _made_by(words)
     if made is not None and not issubclass(made, kind):
         raise ValueError(f"expected arguments that make a {kind.kind}, got those of a {made.kind}")
@@ -113,6 +111,23 @@ def _command(words: Sequence[str]) -> str:
     return words[0] if words and re.fullmatch("[a-z][a-z-]*", words[0]) else ""
 
 
+def _with_output(words: Sequence[str], file: Path) -> list[str]:
+    """The words with the document's file, in front of all words that may end the options (POSIXLY_CORRECT, ``--``)."""
+    at = 1 if _command(words) else 0
+    return [*words[:at], "--output", os.fspath(file), *words[at:]]
+
+
+def _check_options(words: Sequence[str]) -> None:
+    """Refuses the options that say where the document goes, also if they are abbreviated."""
+    options = words[: words.index("--")] if "--" in words else words
+    for word in options:
+        name = word.partition("=")[0]
+        for option in ("--output", "--json"):
+            if len(name) > 2 and option.startswith(name):
+                problem = f"expected arguments without {option}, got {word}"
+                raise ValueError(f"{problem}: the document is returned, and has a method `save`")
+
+
 _MEASURED = (0, 2, 3, 4, 129, 143)
 """Exit statuses that say something about what was measured, not about a failure to measure.
 
@@ -171,12 +186,6 @@ def _script_folders() -> list[str]:
     user = sysconfig.get_path("scripts", f"{os.name}_user")
     target = Path(__file__).parent.parent / "bin"
     return [sysconfig.get_path("scripts"), user, os.fspath(target)]
-
-
-def _with_output(words: Sequence[str], file: Path) -> list[str]:
-    # A word behind the `--` that ends the options would be no option.
-    at = words.index("--") if "--" in words else len(words)
-    return [*words[:at], "--output", os.fspath(file), *words[at:]]
 
 
 def _wait_for(command: Sequence[str]) -> tuple[int, str]:
