@@ -6,13 +6,14 @@ import base64
 import math
 import struct
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import httperf
-from httperf import Histogram, Point, Timing
+from httperf import Classes, Histogram, Point, Timing
 
 HOUR_US = 3_600_000_000
 
@@ -71,8 +72,22 @@ def test_a_quantile_needs_enough_samples() -> None:
     assert [httperf.samples_needed(share) for share in (0.5, 0.9, 0.99, 0.999, 1.0)] == [2, 10, 100, 1000, 1]
     timing = Timing.of([1000] * 99)
     assert (timing.quantile_ms(0.9), timing.quantile_ms(0.99), timing.quantile_ms(1.0)) == (0.001, None, 0.001)
-    with pytest.raises(ValueError, match=r"expected a share from 0 to 1, got 99"):
-        timing.quantile_ms(99)
+
+
+@pytest.mark.parametrize("share", [99, 1.000001, -3, math.nan])
+def test_what_is_no_share_is_refused_by_every_quantile(share: float) -> None:
+    for timing in (Timing(), Timing.of([1000] * 99)):
+        classes = Classes.of([(us, count) for us, count in timing.histogram.classes()])
+        quantiles: list[Callable[[float], object]] = [
+            timing.quantile_ms,
+            timing.quantile_s,
+            timing.histogram.quantile_us,
+            classes.quantile_ms,
+            httperf.samples_needed,
+        ]
+        for quantile in quantiles:
+            with pytest.raises(ValueError, match=f"expected a share from 0 to 1, got {share}"):
+                quantile(share)
 
 
 def test_nothing_has_no_figures() -> None:

@@ -41,6 +41,10 @@ def test_objectives_and_failures_are_there(documents: dict[str, Path]) -> None:
     p50 = timeouts.all_calls_quantile(0.5)
     assert p50 is not None
     assert p50.or_more
+    for result in (unexpected, timeouts, httperf.load(documents["none"], Result)):
+        for share in (99, -3):
+            with pytest.raises(ValueError, match=f"expected a share from 0 to 1, got {share}"):
+                result.all_calls_quantile(share)
 
 
 def test_fields_that_a_newer_program_has_added_are_ignored(documents: dict[str, Path]) -> None:

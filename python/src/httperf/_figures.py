@@ -11,6 +11,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from ._histogram import check_share
 from ._read import read
 from ._timing import Timing, in_ms, in_seconds, samples_needed
 from .documents.result import (
@@ -184,7 +185,10 @@ def all_calls_quantile(summary: Summary, share: float) -> Percentile | None:
 
     A call without a usable reply counts as longer than any that was answered. One that was pending when the run ended
     counts likewise for every time shorter than it had been due for, and says nothing about longer ones.
+
+    Raises `ValueError` for what is no share.
     """
+    check_share(share)
     answered, unfinished = completed(summary).latency, summary.unfinished
     without = [summary.calls[index].latency for index in (2, 3)]
     failed = sum(timing.count for timing in without)

@@ -15,7 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-__all__ = ["Histogram", "Point"]
+__all__ = ["Histogram", "Point", "check_share"]
+
+
+def check_share(share: float) -> None:
+    """Refuses what is no share: 99 where 0.99 is meant."""
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"expected a share from 0 to 1, got {share}")
 
 
 @dataclass(frozen=True)
@@ -85,11 +91,13 @@ class Histogram:
     def quantile_us(self, share: float) -> int | None:
         """Least value at or below which this share (0 to 1) of the values lie; ``None`` if there are none.
 
-        It is the upper end of a class; for a share of 0, the lower end of the first one.
+        It is the upper end of a class; for a share of 0, the lower end of the first one. Raises `ValueError` for what
+        is no share.
         """
+        check_share(share)
         if share == 0:
             return self.min_us
-        rank = max(1, math.ceil(min(share, 1.0) * float(self.count)))
+        rank = max(1, math.ceil(share * float(self.count)))
         seen = 0
         for index, count in self.counts.items():
             seen += count

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _frames
-from ._histogram import Histogram, Point
+from ._histogram import Histogram, Point, check_share
 from ._read import MisshapenError, read
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ __all__ = ["Classes", "DurationMoments", "Timing", "samples_needed"]
 
 
 def samples_needed(share: float) -> int:
-    """Number of samples that a quantile needs to be one of them: 0.999 needs a thousand, the maximum (1) needs one."""
+    """Number of samples that a quantile needs to be one of them: 0.999 needs a thousand, the maximum (1) needs one.
+
+    Raises `ValueError` for what is no share.
+    """
+    check_share(share)
     return round_half_up(1.0 / (1.0 - share)) if share < 1.0 else 1
 
 
@@ -194,10 +198,8 @@ class Timing:
         """Least time within which this share (0 to 1) of the durations lie, to 3 significant digits.
 
         It is the same number as in the document and in every report. ``None`` if there are fewer durations than
-        `samples_needed`.
+        `samples_needed`. Raises `ValueError` for what is no share.
         """
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"expected a share from 0 to 1, got {share}")
         seconds = self.quantile_s(share)
         return None if seconds is None or self.count < samples_needed(share) else in_ms(seconds)
 
