@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import math
 import struct
 import zlib
@@ -107,6 +108,33 @@ def test_histograms_of_other_libraries_are_read_with_their_own_precision() -> No
     read = Histogram.decode(coarse.encode())
     assert (read, read.digits, read.highest) == (coarse, 2, 1_000_000)
     assert (Histogram() + read).count == 4
+
+
+layouts = st.tuples(st.sampled_from([1, 4, 1000]), st.integers(2000, 4 * HOUR_US), st.integers(0, 4)).map(
+    lambda drawn: Histogram({}, *drawn)
+)
+
+
+@given(layouts, layouts, st.lists(st.integers(0, 4 * HOUR_US), max_size=20))
+def test_a_sum_of_different_layouts_can_be_read_again_or_is_refused(a: Histogram, b: Histogram, us: list[int]) -> None:
+    for value in us:
+        b += dataclasses.replace(b, counts={b._index_of(value): 1})
+    most = b.max_us or 0
+    if most > a._upper_end(a._size - 1):
+        assert most > a.highest
+        with pytest.raises(ValueError, match="expected values up to"):
+            a + b
+        return
+    both = a + b
+    assert Histogram.decode(both.encode()) == (both if us else Histogram())
+    assert (both.count, both.highest, both.digits) == (len(us), a.highest, a.digits)
+
+
+def test_values_without_a_class_are_not_added() -> None:
+    narrow, wide = Histogram({}, 1, 1_000_000), Histogram.of([5, HOUR_US])
+    assert (wide + narrow) == wide
+    with pytest.raises(ValueError, match="expected values up to 1048575 µs, got one of 3600809983 µs"):
+        narrow + wide
 
 
 def packed(cookie: int, *header: float, payload: bytes = b"") -> str:

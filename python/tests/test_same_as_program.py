@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import httperf
 from conftest import RUNS
-from httperf import Result, Timing
+from httperf import Histogram, Result, Timing
 from httperf.documents.result import Summary
 from support import ROOT, as_json, prints, read_json, without_optional
 
@@ -122,6 +123,33 @@ def test_any_timings_add_up_as_those_of_the_program(
             file.write_text(json.dumps(document))
         a, b = (httperf.load(file, Result) for file in files)
         check_sum(httperf.merge(files), a, b)
+
+
+@pytest.mark.parametrize(
+    ("digits", "us", "is_read"),
+    [(3, 3_900_000_000, True), (2, 3_900_000_000, True), (3, 5_400_000_000, False), (2, 5_400_000_000, False)],
+)
+def test_times_of_other_libraries_are_read_as_by_the_program(
+    documents: dict[str, Path], tmp_path: Path, digits: int, us: int, is_read: bool
+) -> None:
+    """Of a histogram that reaches to two hours. That of a timing ends behind an hour."""
+    layout = Histogram({}, 1, 7_200_000_000, digits)
+    histogram = Histogram({layout._index_of(us): 1}, 1, 7_200_000_000, digits)
+    document = read_json(documents["connections"])
+    document["summary"]["connect"] = Timing(Timing.of([us * 1000]).moments, histogram).to_json()
+    file = tmp_path / "wide.json"
+    file.write_text(json.dumps(document))
+    command = [os.environ["HTTPERF"], "report", "--format", "json", os.fspath(file)]
+    printed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60).stdout
+    assert bool(printed) == is_read
+    if is_read:
+        result = httperf.load(file, Result)
+        assert as_json(result.figures) == as_json(json.loads(printed)["figures"])
+        assert result.connect.to_json() == json.loads(printed)["summary"]["connect"]
+    else:
+        message = r"wide\.json: summary\.connect\.histogram: expected values up to 4294967295 µs, got one of 540"
+        with pytest.raises(httperf.DocumentError, match=message):
+            httperf.load(file)
 
 
 def test_results_of_generators_that_worked_together_add_up(url: str, tmp_path: Path) -> None:

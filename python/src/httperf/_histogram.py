@@ -1,4 +1,4 @@
-"""HDR histograms of microseconds: the compressed V2 encoding, exact sums, and quantiles.
+"""HDR histograms of microseconds: the compressed V2 encoding, sums, and quantiles.
 
 The layout, the encoding and the rule for quantiles are those of HdrHistogram's libraries, so that every figure
 here equals that of the program.
@@ -134,13 +134,20 @@ class Histogram:
     # Sums.
 
     def __add__(self, other: Histogram) -> Histogram:
-        """Histogram of the values of both, exactly: counts add up, class by class."""
+        """Histogram of the values of both, with the classes of this one.
+
+        Counts add up exactly where both have the same classes; otherwise the sum has the values as exactly as the
+        coarser one has them. Raises `ValueError` if the other has values beyond the highest class of this one.
+        """
         if not isinstance(other, Histogram):
             return NotImplemented
+        top, most = self._upper_end(self._size - 1), other.max_us
+        if most is not None and most > top:
+            raise ValueError(f"expected values up to {top} µs, got one of {most} µs")
         is_alike = self._layout == other._layout
         counts = dict(self.counts)
         for index, count in other.counts.items():
-            own = index if is_alike else self._index_of(other._lower_end(index))
+            own = index if is_alike else self._class_of(other._lower_end(index))
             counts[own] = counts.get(own, 0) + count
         return Histogram(counts, self.lowest, self.highest, self.digits)
 
@@ -199,8 +206,11 @@ class Histogram:
         return (doublings + 1) << half
 
     def _index_of(self, value: int) -> int:
+        """Class of any value: larger ones count as the highest."""
+        return self._class_of(min(max(value, 0), self.highest))
+
+    def _class_of(self, value: int) -> int:
         unit, half = self._layout
-        value = min(max(value, 0), self.highest)
         doubling = max(0, value.bit_length() - (half + 1 + unit))
         return (doubling << half) + (value >> (doubling + unit))
 
