@@ -96,6 +96,23 @@ def test_what_is_no_document_is_refused_in_one_sentence(text: str, message: str,
         ("summary.series.intervals.0.phase", "hot", "summary.series.intervals[0].phase: expected one of warm_up, "),
         ("summary.connect.moments.min_ns", 10**12, "summary.connect.moments: expected consistent moments, got 3 times"),
         ("summary.connect.moments.sum_ns", "-1", "summary.connect.moments.sum_ns: expected a string of digits"),
+        pytest.param(
+            "summary.connect.moments.sum_ns",
+            "9" * 5000,
+            "summary.connect.moments.sum_ns: expected a number of 128 bits, got 5000 digits",
+            id="thousands of digits",
+        ),
+        (
+            "summary.connect.moments.sum_ns",
+            "340282366920938463463374607431768211456",
+            "summary.connect.moments.sum_ns: expected a number of 128 bits, got 39 digits",
+        ),
+        ("summary.duration_ns", 1 << 64, "summary.duration_ns: expected a number of 64 bits"),
+        pytest.param(
+            "figures.rate_asked", 10**400, "figures.rate_asked: expected a number of 64 bits", id="a rate beyond all"
+        ),
+        ("plan.recording", None, "plan.recording: expected an object, got None"),
+        ("plan.recording", {"detail": 1}, "plan.recording.detail: expected true or false, got 1"),
         ("summary.connect.histogram", "AAAA", "summary.connect.histogram: expected the compressed V2 encoding"),
         ("summary.connect.histogram", "", "summary.connect.histogram: expected 3 values, got 0"),
         ("summary.calls", [{}], "summary.calls[0]: missing field `latency`"),
@@ -116,6 +133,32 @@ def test_a_field_that_is_wrong_is_named(
     with pytest.raises(DocumentError) as refused:
         httperf.loads(json.dumps(document))
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_lists_and_objects_within_too_many_others_are_refused(opening: str) -> None:
+    with pytest.raises(DocumentError, match="lists or objects within too many others"):
+        httperf.loads(opening * 200_000)
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_words_for_numbers_are_refused(word: str) -> None:
+    with pytest.raises(DocumentError, match=f"not JSON: {word} is no number"):
+        httperf.loads(f'{{"format": {word}}}')
+
+
+def test_a_number_beyond_all_is_refused(documents: dict[str, Path]) -> None:
+    text = documents["calls"].read_text().replace('"rate_asked": ', '"rate_asked": 1e999, "was": ')
+    with pytest.raises(DocumentError, match=r"figures\.rate_asked: expected a number, got inf"):
+        httperf.loads(text)
+
+
+@pytest.mark.parametrize("plan", [{}, {"workload": None}, {"workload": {"connections": 1}}])
+def test_a_plan_of_several_runs_has_a_workload(plan: Any, sweep_file: Path) -> None:
+    document = read_json(sweep_file)
+    document["plan"] = plan
+    with pytest.raises(DocumentError, match=r"plan\.workload"):
+        httperf.loads(json.dumps(document))
 
 
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:

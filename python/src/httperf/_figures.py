@@ -144,7 +144,8 @@ def _offered_rate(plan: Mapping[str, Any], summary: Summary) -> float | None:
         seconds, intervals = in_seconds(summary.duration_ns), arrivals.due
     else:
         seconds, intervals = in_seconds(arrivals.span_due_ns), max(arrivals.started - 1, 0)
-    is_recorded = bool(plan.get("recording", {}).get("detail", True))
+    recording = read(dict[str, Any], plan.get("recording", {}), "plan.recording")
+    is_recorded = read(bool, recording.get("detail", True), "plan.recording.detail")
     return float(intervals) / seconds if is_recorded and seconds > 0 and arrivals.due > 1 else None
 
 

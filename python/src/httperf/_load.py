@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias, TypeVar, overload
 
 from . import _figures, _frames
 from ._errors import DocumentError
@@ -232,7 +232,7 @@ class Sweep(Document):
         return cls(
             document=saved,
             settings=read(SweepSettings, saved.get("settings"), "settings"),
-            plan=read(dict[str, Any], saved.get("plan"), "plan"),
+            plan=_plan(saved),
             end=read(End | None, saved.get("end"), "end"),
             figures=read(SweepFigures, saved.get("figures"), "figures"),
             runs=read(tuple[Run, ...], saved.get("runs"), "runs"),
@@ -389,13 +389,20 @@ def loads(text: str | bytes, kind: type[D]) -> D: ...
 def loads(text: str | bytes, kind: type[Document] = Document) -> Document:
     """Reads a document from text, as `load` does from a file."""
     try:
-        saved = json.loads(text)
+        saved = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise DocumentError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise DocumentError("not a document of httperf: lists or objects within too many others") from None
     found = _kind_of(saved)
     if not issubclass(found, kind):
         raise DocumentError(f"not a {kind.kind} of httperf, but a {found.kind}")
     return found.from_json(saved)
+
+
+def _no_number(word: str) -> NoReturn:
+    """Refuses NaN and Infinity, which Python reads, but which are no JSON."""
+    raise ValueError(f"{word} is no number")
 
 
 def _kind_of(saved: Any) -> type[AnyDocument]:
@@ -419,6 +426,14 @@ def _checked(kind: type[Document], value: Any, path: str) -> dict[str, Any]:
             "pip install --upgrade httperf"
         )
     return saved
+
+
+def _plan(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan of several runs, whose workload says what their rates count."""
+    plan: dict[str, Any] = read(dict[str, Any], saved.get("plan"), "plan")
+    workload = read(dict[str, Any], plan.get("workload"), "plan.workload")
+    read(dict[str, Any], workload.get("connections", {}), "plan.workload.connections")
+    return plan
 
 
 def _at(path: str, field: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable
@@ -161,9 +162,18 @@ def _reader_of_scalar(kind: Any) -> Reader:
         # In Python, booleans are whole numbers.
         if not isinstance(value, types_of_json) or isinstance(value, bool) != (kind is bool):
             raise _unexpected(name, value, path)
+        # In Python, whole numbers have no bounds.
+        if type(value) is int and not _LEAST <= value <= _MOST:
+            raise MisshapenError(path, "expected a number of 64 bits")
+        if type(value) is float and not math.isfinite(value):
+            raise _unexpected(name, value, path)
         return kind(value)
 
     return reader
+
+
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1
+"""Bounds of whole numbers in documents."""
 
 
 def _unexpected(expected: str, value: Any, path: str) -> MisshapenError:

@@ -130,8 +130,12 @@ class DurationMoments:
 def _digits(value: Any, path: str) -> int:
     text = read(str, value, path)
     if not (text.isascii() and text.isdigit()):
-        raise MisshapenError(path, f"expected a string of digits, got {text!r}")
-    return int(text)
+        raise MisshapenError(path, f"expected a string of digits, got {text[:60]!r}")
+    # Python refuses to read thousands of digits.
+    number = int(text) if len(text) <= len(str(_U128_MAX)) else _U128_MAX + 1
+    if number > _U128_MAX:
+        raise MisshapenError(path, f"expected a number of 128 bits, got {len(text)} digits")
+    return number
 
 
 @dataclass(frozen=True)
