@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import sys
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from matplotlib.axes import Axes
 
 import httperf
 from httperf import Comparison, Result, Sweep
-from support import prints
+from httperf._frames import flattened
+from support import prints, read_json
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +56,51 @@ def test_a_result_is_a_row_of_figures(documents: dict[str, Path]) -> None:
     assert (row["verdict"], row["statuses"]) == (result.verdict.level, [0, 0, 0, 0, 60])
     assert math.isnan(row["latency_ms.p99.9"])
     assert math.isnan(row["kernel_ms.p50"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Flat:
+    low: float
+    high: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Deep:
+    name: str
+    flat: Flat
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    number: float | None
+    count: int | None
+    word: str | None
+    counts: tuple[int, ...]
+    pairs: tuple[Flat, ...]
+    maybe: tuple[Flat, ...] | None
+    flat: Flat | None
+    deep: Deep | None
+
+
+def test_columns_follow_from_types_and_not_from_values() -> None:
+    unknown = flattened(Row(None, None, None, (), (), None, None, None))
+    known = flattened(Row(1.5, 2, "x", (1,), (Flat(1, 2),), (), Flat(1, 2), None))
+    assert list(unknown) == list(known) == ["number", "count", "word", "counts", "flat.low", "flat.high"]
+    for column in ("number", "count", "flat.low", "flat.high"):
+        assert math.isnan(unknown[column]), column
+    assert (unknown["word"], unknown["counts"], known["counts"]) == (None, [], [1])
+    deep = flattened(Row(1.5, 2, "x", (1,), (), (), Flat(1, 2), Deep("y", Flat(3, None))))
+    assert list(deep)[-3:] == ["deep.name", "deep.flat.low", "deep.flat.high"]
+
+
+def test_runs_with_and_without_intervals_of_confidence_have_the_same_columns(documents: dict[str, Path]) -> None:
+    document = read_json(documents["calls"])
+    columns = []
+    for confidence in ([], [{"figure": "p50", "value": 1.0, "low": 0.5, "high": 1.5, "inflation": 1.0}]):
+        document["figures"]["confidence"] = confidence
+        columns.append(list(httperf.loads(json.dumps(document), Result).to_pandas().columns))
+    assert columns[0] == columns[1]
+    assert "confidence" not in columns[0]
 
 
 def test_a_sweep_is_a_row_for_each_rate(sweep_file: Path) -> None:

@@ -89,21 +89,24 @@ def of_comparison(comparison: Comparison) -> pd.DataFrame:
 def flattened(record: Any, prefix: str = "") -> dict[str, Any]:
     """Values of a record by the path that they have in the document, such as ``latency_ms.p99``.
 
-    Numbers that are not known are NaN. Lists of records are left out.
+    Numbers that are not known are NaN. Lists of records are left out, and so are records that are not known, unless
+    they are of a few numbers.
     """
     row: dict[str, Any] = {}
     record_type: Any = type(record)
     for field, kind in _fields_of(record_type):
         value, name = getattr(record, field.name), prefix + json_name(field)
-        if dataclasses.is_dataclass(value):
-            row.update(flattened(value, f"{name}."))
-        elif value is None and _is_flat(kind):
-            row.update({f"{name}.{json_name(inner)}": math.nan for inner, _ in _fields_of(kind)})
-        elif isinstance(value, tuple):
-            if not any(dataclasses.is_dataclass(item) for item in value):
-                row[name] = list(value)
+        if _is_record(kind):
+            if value is not None:
+                row.update(flattened(value, f"{name}."))
+            elif _is_flat(kind):
+                row.update({f"{name}.{json_name(inner)}": math.nan for inner, _ in _fields_of(kind)})
+        elif any(map(_is_record, typing.get_args(kind))):
+            continue
+        elif value is None:
+            row[name] = math.nan if kind in (float, int) else None
         else:
-            row[name] = math.nan if value is None and kind is float else value
+            row[name] = list(value) if isinstance(value, tuple) else value
     return row
 
 
@@ -118,6 +121,10 @@ def _fields_of(kind: Hashable) -> list[tuple[dataclasses.Field[Any], Any]]:
 def _known(kind: Any) -> Any:
     kinds = [each for each in typing.get_args(kind) if each is not type(None)]
     return kinds[0] if type(None) in typing.get_args(kind) and len(kinds) == 1 else kind
+
+
+def _is_record(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind)
 
 
 def _is_flat(kind: Hashable) -> bool:
