@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
@@ -143,6 +144,14 @@ def test_percentiles_end_at_the_maximum(documents: dict[str, Path]) -> None:
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["p0", "p50", "p90", "p99"]
 
 
+@pytest.mark.parametrize("count", [1, 3, 100, 2000, 2048])
+def test_percentiles_are_drawn_up_to_the_maximum_and_not_beyond(count: int) -> None:
+    (line,) = httperf.plot_percentiles(httperf.Timing.of(range(10**6, 10**6 * (count + 1), 10**6))).get_lines()
+    odds = [float(x) for x in np.asarray(line.get_xdata())]
+    assert odds == sorted(odds)
+    assert odds[-1] == count
+
+
 def test_a_series_is_drawn_in_rates_and_in_latencies(documents: dict[str, Path]) -> None:
     result = httperf.load(documents["phases"], Result)
     rates = httperf.plot_series(result)
@@ -170,6 +179,8 @@ def test_a_comparison_is_drawn_with_its_intervals() -> None:
     ax = httperf.plot_comparison(comparison)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["replies", "mean", "p50", "p90", "p99"]
     assert ax.get_xlabel() == "change (%), with its interval of 95 % confidence"
+    ax = httperf.plot_comparison(dataclasses.replace(comparison, confidence=0.999))
+    assert ax.get_xlabel() == "change (%), with its interval of 99.9 % confidence"
 
 
 def test_pictures_are_drawn_into_given_axes_and_can_be_saved(documents: dict[str, Path], tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def plot_percentiles(timing: Timing, ax: Axes | None = None, *, label: str | Non
 
 
 def _odds_of(points: list[Point], count: int) -> list[float]:
-    """One in how many took longer; the maximum is one of all."""
-    return [1.0 / (1.0 - point.share) if point.share < 1.0 else float(count) for point in points]
+    """One in how many took longer; the maximum is one of all, and nothing is rarer."""
+    return [min(1.0 / (1.0 - point.share), float(count)) if point.share < 1.0 else float(count) for point in points]
 
 
 def _name_of_odds(odds: float) -> str:
@@ -214,7 +214,7 @@ def _margins(mean: Mean | Change) -> tuple[float, float]:
 
 
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draws the relative change of each figure, with its interval of 95 % confidence. Figures without one are left out.
+    """Draws the relative change of each figure, with its interval of confidence. Figures without one are left out.
 
     Of several results, each has its colour.
     """
@@ -237,7 +237,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.axvline(0.0, color="0.5", linewidth=1)
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel("change (%), with its interval of 95 % confidence")
+    ax.set_xlabel(f"change (%), with its interval of {round(100 * comparison.confidence, 7):g} % confidence")
     return _finished(ax, has_legend=count > 1)
 
 
