@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ def test_a_document_survives_saving(documents: dict[str, Path], tmp_path: Path) 
     result.save(tmp_path / "again.json")
     assert httperf.load(tmp_path / "again.json") == result
     assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_what_has_dictionaries_within_has_no_hash(documents: dict[str, Path]) -> None:
+    result = httperf.load(documents["calls"], Result)
+    for value in (result, result.latency, result.latency.histogram):
+        assert not isinstance(value, Hashable)
+        with pytest.raises(TypeError, match=f"unhashable type: '{type(value).__name__}'"):
+            hash(value)
+    for kind in (httperf.Sweep, httperf.Capacity, httperf.Comparison, httperf.TlsLab):
+        assert not issubclass(kind, Hashable)
 
 
 def test_names_are_those_of_the_document(documents: dict[str, Path]) -> None:

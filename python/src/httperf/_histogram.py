@@ -40,6 +40,9 @@ class Point:
 class Histogram:
     """Counts of whole microseconds, to a number of significant digits. It never changes."""
 
+    # Counts are a dictionary.
+    __hash__ = None  # type: ignore[assignment]
+
     counts: Mapping[int, int] = field(default_factory=dict)
     """Counts that are not 0, by the index of their class, ascending."""
     lowest: int = 1

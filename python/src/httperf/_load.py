@@ -76,6 +76,9 @@ class Document:
     messages: str = field(default="", compare=False, repr=False)
     """What the program wrote on standard error meanwhile."""
 
+    # Dictionaries within have no hash. A dataclass would pretend to have one, so each subclass says it again.
+    __hash__ = None  # type: ignore[assignment]
+
     def save(self, path: Source) -> None:
         """Writes the document to a file, which the program reads like one of its own."""
         Path(path).write_text(json.dumps(self.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -95,6 +98,7 @@ class Result(Document):
 
     kind: ClassVar[str] = "result"
     format: ClassVar[str] = "httperf-result"
+    __hash__ = None
 
     parts: tuple[Part, ...] = field(repr=False)
     """Author, place and time of each part: one, or several after a merge."""
@@ -213,6 +217,7 @@ class Sweep(Document):
 
     kind: ClassVar[str] = "sweep"
     format: ClassVar[str] = "httperf-sweep"
+    __hash__ = None
 
     settings: SweepSettings = field(repr=False)
     """Rates, repeats, order, pauses."""
@@ -259,6 +264,7 @@ class Capacity(Document):
 
     kind: ClassVar[str] = "search for a capacity"
     format: ClassVar[str] = "httperf-capacity"
+    __hash__ = None
 
     part: Part | None = field(repr=False)
     """Author, place and start of the search; ``None`` before the first trial has ended."""
@@ -295,6 +301,7 @@ class Comparison(Document):
 
     kind: ClassVar[str] = "comparison"
     format: ClassVar[str] = "httperf-comparison"
+    __hash__ = None
 
     confidence: float
     """Confidence of all intervals, as a share of 1."""
@@ -331,6 +338,7 @@ class TlsLab(Document):
 
     kind: ClassVar[str] = "comparison of TLS variants"
     format: ClassVar[str] = "httperf-tls-lab"
+    __hash__ = None
 
     server: str
     """The server, such as ``https://www.example.com:443``."""

@@ -145,6 +145,8 @@ class Timing:
     Timings add up exactly: ``a + b`` is that of the values of both.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     moments: DurationMoments = field(default_factory=DurationMoments)
     """Exact moments."""
     histogram: Histogram = field(default_factory=Histogram)
