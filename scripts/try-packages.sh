@@ -402,7 +402,7 @@ wheel() {
     "$work/venv/bin/httperf" --version | grep -F "$version"
     "$work/venv/bin/python" -c 'import httperf'
     load "$work/venv/bin/httperf"
-    "$work/venv/bin/pip" --disable-pip-version-check uninstall --yes httperf
+    "$work/venv/bin/pip" --disable-pip-version-check uninstall --yes httperf-load
     [ ! -e "$work/venv/bin/httperf" ]
 }
 

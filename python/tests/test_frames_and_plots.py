@@ -196,7 +196,7 @@ def test_what_is_not_installed_is_named(documents: dict[str, Path], monkeypatch:
     result = httperf.load(documents["calls"], Result)
     for module in ("pandas", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r"data frames need pandas: pip install 'httperf\[pandas\]'"):
+    with pytest.raises(ImportError, match=r"data frames need pandas: pip install pandas$"):
         result.to_pandas()
-    with pytest.raises(ImportError, match=r"pictures need matplotlib: pip install 'httperf\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pictures need matplotlib: pip install matplotlib$"):
         httperf.plot_latency(result)

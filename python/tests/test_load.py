@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+import re
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 import httperf
 from httperf import DocumentError, Result
-from support import output_of, read_json
+from support import ROOT, output_of, read_json
 
 
 def test_a_document_survives_saving(documents: dict[str, Path], tmp_path: Path) -> None:
@@ -191,8 +192,17 @@ print(httperf.load(sys.argv[1], httperf.Result).summary.replies)
     assert output_of(script, Path.cwd(), os.fspath(documents["calls"])) == "400\n"
 
 
-def test_the_version_is_that_of_the_program() -> None:
-    from support import ROOT
+def test_what_is_to_be_installed_is_our_distribution() -> None:
+    """On PyPI, `httperf` is another project's."""
+    manifest = (ROOT / "python" / "pyproject.toml").read_text()
+    assert '\nname = "httperf-load"\n' in manifest
+    pages = ["README.md", "docs/reference/python.md", "docs/guide/install.md", "python/README.md"]
+    files = [*(ROOT / "python" / "src").rglob("*.py"), *(ROOT / "python" / "examples").iterdir()]
+    installed = re.compile(r"pip(?:x run --spec| install)(?: --upgrade)? '?(?:\./)?(httperf\w*(?:-load)?)")
+    texts = [file.read_text() for file in (*files, *(ROOT / page for page in pages))]
+    assert {name for text in texts for name in installed.findall(text)} == {"httperf-load", "httperf_load"}
 
+
+def test_the_version_is_that_of_the_program() -> None:
     manifest = (ROOT / "Cargo.toml").read_text()
     assert f'\n[workspace.package]\nversion = "{httperf.__version__}"\n' in manifest

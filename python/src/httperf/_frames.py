@@ -138,6 +138,6 @@ def _frame(rows: list[dict[str, Any]], first: list[str]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("data frames need pandas: pip install 'httperf[pandas]'") from None
+        raise ImportError("data frames need pandas: pip install pandas") from None
     frame: pd.DataFrame = pd.DataFrame(rows, columns=list(columns))
     return frame

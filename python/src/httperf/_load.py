@@ -431,7 +431,7 @@ def _checked(kind: type[Document], value: Any, path: str) -> dict[str, Any]:
     if version is not None and version > VERSION:
         raise DocumentError(
             f"version {version} of the format is newer than this package, which reads up to {VERSION}: "
-            "pip install --upgrade httperf"
+            "pip install --upgrade httperf-load"
         )
     return saved
 

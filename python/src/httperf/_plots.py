@@ -247,7 +247,7 @@ def _new_if_none(ax: Axes | None) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'httperf[plot]'") from None
+        raise ImportError("pictures need matplotlib: pip install matplotlib") from None
     new: Any = pyplot.subplots(layout="constrained")[1]
     axes: Axes = new
     return axes

@@ -1,4 +1,4 @@
-//! The wheel for Python: the program, as `pip install httperf` and `pipx run httperf` want it.
+//! The wheel for Python: the program, as `pip install httperf-load` and `pipx run --spec httperf-load httperf` want it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
