@@ -153,6 +153,14 @@ fn a_url_is_the_base_of_a_printed_workload() {
     succeeds(&bench.command(&format!("{url} --num-conns 2 --output @typed.json")));
     succeeds(&bench.command("run @run.toml --output @of-file.json"));
     assert_eq!(plan(&bench, "of-file.json"), plan(&bench, "typed.json"));
+    // So it is where options end at the first word that is none.
+    let mut strict = Command::new(under_test());
+    strict
+        .env("POSIXLY_CORRECT", "1")
+        .args(["run", "--output"])
+        .args([bench.path("strict.json"), bench.path("run.toml")]);
+    let status = strict.output().expect("it runs").status;
+    assert_eq!((status.code(), plan(&bench, "strict.json")), (Some(0), plan(&bench, "typed.json")));
     // The command line overrides the file.
     succeeds(&bench.command(&format!(
         "run @run.toml --base http://127.0.0.1:{}/ --num-conns 3 --output @other.json",

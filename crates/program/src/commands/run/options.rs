@@ -268,13 +268,14 @@ pub(super) fn command_line(
     }
     let typed = given(&COMMAND, words, Order::from_environment());
     let base = typed.iter().rfind(|given| given.option.long == "base").and_then(|given| given.value.clone());
-    line.extend(base.or_else(|| file.base.clone().map(String::into_bytes)).map(OsString::from_vec));
     let shared =
         typed.iter().filter(|given| table::COMMAND.options().any(|known| known.long == given.option.long));
     line.extend(shared.map(|given| {
         let value = given.value.iter().flat_map(|value| [b"=", &value[..]]).collect::<Vec<_>>().concat();
         OsString::from_vec([b"--", given.option.long.as_bytes(), &value].concat())
     }));
+    // Behind the options, which may end at the first word that is none (POSIXLY_CORRECT).
+    line.extend(base.or_else(|| file.base.clone().map(String::into_bytes)).map(OsString::from_vec));
     Ok(line)
 }
 
