@@ -481,12 +481,13 @@ fn reason(failure: Failure) -> &'static str {
     }
 }
 
-/// Replies of 4xx and 5xx. In a replay, those below 500 that were recorded as well are as they should be.
+/// Replies of 4xx and 5xx. In a replay, those below 500 that were recorded as well are as they should be, and in a scenario
+/// those that its steps expect.
 pub(crate) fn http_errors(document: &Document) -> u64 {
     let Document { summary, figures, .. } = document;
-    match &figures.replay {
-        Some(_) => summary.calls_with(CallOutcome::HttpError).latency.moments.count(),
-        None => summary.statuses[3] + summary.statuses[4],
+    match figures.replay.is_some() || figures.visits.is_some() {
+        true => summary.calls_with(CallOutcome::HttpError).latency.moments.count(),
+        false => summary.statuses[3] + summary.statuses[4],
     }
 }
 

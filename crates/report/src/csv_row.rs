@@ -185,7 +185,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         Workload::Sessions(_) | Workload::Scenarios(_) => None,
     };
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
-    let failed_percent = 100.0 * ratio(figures.errors as f64, summary.connections as f64);
+    let failed_percent = 100.0 * ratio(figures.errors as f64, summary.attempts() as f64);
     let ms = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
     let percent = |share: Option<f64>| share.map_or_else(String::new, |share| fixed(100.0 * share, 2));
     let seconds = figures.duration_s;

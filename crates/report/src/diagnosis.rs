@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::Plan;
+use httperf_plan::{Plan, Workload};
 use httperf_stats::{CallOutcome, Failure, Summary, TlsSummary};
 
 use crate::number::{count, time};
@@ -104,6 +104,12 @@ pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     let mut codes = summary.status_codes.iter();
     let (code, replies) = codes.next().filter(|&(code, _)| code >= 400)?;
     if codes.next().is_some() || summary.calls_with(CallOutcome::Failure).latency.moments.count() > 0 {
+        return None;
+    }
+    if matches!(plan.workload, Workload::Scenarios(_))
+        && summary.calls_with(CallOutcome::Success).latency.moments.count() > 0
+    {
+        // The scenario expects it.
         return None;
     }
     // A model that tells what it lacks was understood.

@@ -59,10 +59,13 @@ pub(crate) fn time(ms: f64) -> String {
     format!("{} {unit}", grouped(value, decimals))
 }
 
-/// Formats a share of 1 as a percentage with one decimal; a small share shows as `< 0.1 %` rather than zero.
+/// Formats a share of 1 as a percentage with one decimal; a small share shows as `< 0.1 %` rather than zero, and one that is
+/// almost all as `> 99.9 %` rather than all.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 0.05 => "< 0.1 %".to_owned(),
+        // Nearer to 100 is the error of a division.
+        percent if (99.95..100.0 - 1e-9).contains(&percent) => "> 99.9 %".to_owned(),
         percent => format!("{} %", fixed(percent, 1)),
     }
 }
@@ -178,6 +181,15 @@ mod tests {
         }
         assert_eq!(ratio(1.0, 0.0), 0.0);
         assert_eq!(ratio(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn neither_a_few_nor_almost_all_are_rounded_away() {
+        let shares =
+            [(0.0, "0.0 %"), (1e-4, "< 0.1 %"), (0.9994, "99.9 %"), (0.9996, "> 99.9 %"), (1.0, "100.0 %")];
+        for (share, expected) in shares {
+            assert_eq!(percent(share), expected, "{share}");
+        }
     }
 
     #[test]

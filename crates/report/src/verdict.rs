@@ -7,13 +7,13 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, ReplyClock};
-use httperf_stats::{CallOutcome, Failure, Summary, Timing};
+use httperf_stats::{CallOutcome, Failure, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Steady;
 use crate::fleet::Fleet;
-use crate::number::{fixed, quantile_name, ratio};
+use crate::number::{fixed, percent, quantile_name, ratio};
 
 /// Reliability of a run's figures, with the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -435,7 +435,10 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
         add(level, finding);
     }
     judge_pauses(summary, add);
-    judge_reading(plan.recording.clock, summary, latency, add);
+    // Replies that are not as they should be were read as well.
+    let mut replied = latency.clone();
+    replied.merge(&summary.calls_with(CallOutcome::Unexpected).latency);
+    judge_reading(plan.recording.clock, summary, &replied, add);
     judge_arrivals(plan, summary, add);
 }
 
@@ -536,21 +539,19 @@ fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl
     let samples = if plan.makes_calls() { answered } else { summary.connect.moments.count() };
     let unfinished = &summary.unfinished.moments;
     if samples < SAMPLES_MIN {
-        let quantile = if samples < 2 {
-            0.5
-        } else if samples < 10 {
-            0.9
-        } else {
-            0.99
-        };
-        add(Level::Suspect, Finding::FewSamples { samples, quantile });
+        // The least of those that reports show.
+        let quantile = [0.5, 0.75, 0.9, 0.95].into_iter().find(|&share| samples < samples_needed(share));
+        add(Level::Suspect, Finding::FewSamples { samples, quantile: quantile.unwrap_or(0.99) });
     } else if samples < 1000 {
         add(Level::Valid, Finding::FewSamples { samples, quantile: 0.999 });
     }
     let calls = unfinished.count();
     if calls > 0 {
-        let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
-        let share = ratio(calls as f64, (calls + answered + failed) as f64);
+        let count = |outcome| summary.calls_with(outcome).latency.moments.count();
+        let ended: u64 = CallOutcome::ALL.into_iter().map(count).sum();
+        // Where no calls are made, arrivals are what was still waiting.
+        let all = if plan.makes_calls() { calls + ended } else { summary.arrivals.due };
+        let share = ratio(calls as f64, all.max(calls) as f64);
         add(level_of_share(share), Finding::Unfinished { calls, share, longest_s: unfinished.max() });
     }
 }
@@ -560,7 +561,7 @@ fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let errors = &summary.errors;
     let descriptors = errors.count(Failure::FdUnavailable) + errors.count(Failure::FileTableFull);
     let ports = errors.count(Failure::AddressUnavailable);
-    let attempts = (summary.connections + descriptors) as f64;
+    let attempts = summary.attempts() as f64;
     let level = |count: u64| {
         if ratio(count as f64, attempts) >= SHARE_COUNTS { Level::Invalid } else { Level::Suspect }
     };
@@ -644,7 +645,7 @@ impl Finding {
 /// Describes the finding and its meaning in one clause.
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |share: f64| fixed(share * 100.0, 1);
+        let percent = |share: f64| percent(share).trim_end_matches(" %").to_owned();
         match *self {
             Self::ClientCpu { share } => write!(
                 f,

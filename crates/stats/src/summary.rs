@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    CallOutcome, Compressed, Errors, Groups, GrpcSummary, Http2Summary, Instant, KernelFigures, Lifetimes,
-    Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall,
-    StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary, Window,
+    CallOutcome, Compressed, Errors, Failure, Groups, GrpcSummary, Http2Summary, Instant, KernelFigures,
+    Lifetimes, Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall,
+    Stall, StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary,
+    Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -480,6 +481,13 @@ impl Summary {
             }
         }
         Ok(())
+    }
+
+    /// The number of connections that were tried: those initiated, and those for which there was no descriptor.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        let without_socket = [Failure::FdUnavailable, Failure::FileTableFull];
+        self.connections + without_socket.into_iter().map(|failure| self.errors.count(failure)).sum::<u64>()
     }
 
     /// Durations of the calls with this outcome.

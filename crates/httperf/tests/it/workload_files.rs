@@ -48,7 +48,27 @@ fn a_new_workload_is_accepted_and_runs() {
     for step in visits.total.iter().flat_map(|scenario| &scenario.steps) {
         assert_eq!((step.checks_failed, step.failed, step.http_errors), (0, 0, 0), "{step:?}");
     }
-    made(&bench.command(&format!("run @shop.hurl --base {base} --variable term=x")));
+    // As it is printed, and as the file says.
+    let said = succeeds(&bench.command("new @visit"));
+    let (_, words) = said.split_once("visit.hurl --").expect("it is there");
+    let words = format!("--{}", words.split("  ").next().unwrap_or_default());
+    assert!(bench.read("visit.hurl").contains(&format!("visit.hurl {words}`")), "{words}");
+    made(&bench.command(&format!("run @visit.hurl {}", words.replace("URL", &base))));
+}
+
+/// What is shown of visits is nothing that a run depends on.
+#[test]
+fn a_trace_that_nobody_can_read_ends_no_run() {
+    let bench = Bench::new();
+    let base = format!("http://127.0.0.1:{}", bench.port);
+    succeeds(&bench.command(&format!("new @shop --base {base}")));
+    let mut full = Command::new(under_test());
+    full.args(["run", "--trace", "--visits", "3", "--output"])
+        .args([bench.path("out.json"), bench.path("shop.toml")]);
+    full.stderr(fs::File::create("/dev/full").expect("Linux has it"));
+    let outcome = full.output().expect("it runs");
+    assert!(matches!(outcome.status.code(), Some(0 | 4)), "{}", outcome.status);
+    assert!(bench.path("out.json").exists() && !outcome.stdout.is_empty());
 }
 
 #[test]

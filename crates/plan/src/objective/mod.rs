@@ -467,6 +467,27 @@ fn plain(number: f64) -> f64 {
     (number * scale).round() / scale
 }
 
+impl ScopedObjective {
+    /// Returns the objective with its part in front, such as `buyer: p99<50ms`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.scope.name_of(self.objective)
+    }
+}
+
+impl Scope {
+    /// Returns an objective with this part in front, such as `buyer: p99<50ms`.
+    #[must_use]
+    pub fn name_of(&self, objective: Objective) -> String {
+        match self {
+            Self::Scenario(name) => format!("{name}: {objective}"),
+            Self::Step { scenario: Some(scenario), step } => format!("{scenario}/{step}: {objective}"),
+            Self::Step { scenario: None, step } => format!("{step}: {objective}"),
+            Self::Phase(name) => format!("phase {name}: {objective}"),
+        }
+    }
+}
+
 impl From<Objective> for String {
     fn from(objective: Objective) -> Self {
         objective.to_string()

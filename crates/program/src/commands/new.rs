@@ -136,7 +136,7 @@ fn next_steps(name: &Name, is_local: bool) -> String {
     let mut commands = vec![
         (format!("httperf run {load} --check"), "says what is wrong in the files"),
         (format!("httperf run {load} --dry-run"), "shows what would be sent"),
-        (format!("httperf run {steps} --base URL"), "makes one visit"),
+        (format!("httperf run {steps} --base URL --variable term=shoes"), "makes one visit"),
         (format!("httperf run {load}"), "offers the load"),
     ];
     if is_local {
@@ -195,7 +195,7 @@ timeout = 5
 
 /// The file of steps.
 const STEPS: &str = r#"# The steps of a visit, in Hurl's format (https://hurl.dev): requests, and what is expected of
-# their replies. `httperf run @NAME@.hurl --base URL` makes one visit.
+# their replies. `httperf run @NAME@.hurl --base URL --variable term=shoes` makes one visit.
 
 # @name page
 GET {{base}}/page/2

@@ -1,6 +1,7 @@
 //! The steps of visits as they are judged (`httperf run --trace`), on standard error.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use httperf_engine::StepSeen;
 use httperf_plan::scenario::{Scenarios, Value};
@@ -13,7 +14,7 @@ const VALUE_MAX: usize = 60;
 /// Prints a step: what was sent, what came, each capture and each check.
 pub(super) fn show_step(plan: &Plan, seen: &StepSeen<'_>) {
     if let Workload::Scenarios(scenarios) = &plan.workload {
-        eprint!("{}", step(scenarios, seen));
+        show(&step(scenarios, seen));
     }
 }
 
@@ -31,7 +32,12 @@ pub(super) fn show_end(plan: &Plan, visit: u64, scenario: u32, fate: Fate) {
         Fate::Abandoned(None) => "abandoned before its first step".to_owned(),
         Fate::Abandoned(Some(place)) => format!("abandoned at {}", step(place)),
     };
-    eprintln!("visit {visit} ({}): {how}", scenario.name);
+    show(&format!("visit {visit} ({}): {how}\n", scenario.name));
+}
+
+/// Prints what nobody may read: a run goes on without it.
+fn show(text: &str) {
+    let _lost = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 fn step(scenarios: &Scenarios, seen: &StepSeen<'_>) -> String {

@@ -218,15 +218,15 @@ impl Backlog {
         };
         let open = |phase| of_phase(phase).next_back().map_or(0.0, |interval| interval.open as f64);
         let arrivals = &summary.arrivals;
-        // Arrivals that were due and waited for room are pending too.
-        let held = arrivals.due.saturating_sub(arrivals.started) as f64;
         let (before, after) = if makes_calls {
+            // Arrivals that were due and waited for room are among the calls offered.
             let before = change(Phase::WarmUp);
             (before, before + change(Phase::Measured))
         } else {
-            (open(Phase::WarmUp), open(Phase::Measured))
+            let waiting = arrivals.due.saturating_sub(arrivals.started) as f64;
+            (open(Phase::WarmUp), open(Phase::Measured) + waiting)
         };
-        Self { before, after: after + held, arrivals: arrivals.due as f64 }
+        Self { before, after, arrivals: arrivals.due as f64 }
     }
 
     /// Growth as a share of the arrivals.

@@ -86,6 +86,8 @@ struct Run<'a> {
     latency: Timing,
     /// Intervals of the measured phase. Those of the drain are merged into the last.
     intervals: Vec<Interval>,
+    /// Replies of the drain, which are among those of the last interval.
+    drained: u64,
 }
 
 impl<'a> Run<'a> {
@@ -93,6 +95,7 @@ impl<'a> Run<'a> {
         let summary = &document.summary;
         let half = summary.series.width() / 2;
         let mut intervals: Vec<Interval> = Vec::new();
+        let mut drained = 0;
         for interval in summary.series.intervals() {
             match (interval.phase, intervals.last_mut()) {
                 (Phase::WarmUp, _) | (Phase::Drain, None) => {}
@@ -104,12 +107,13 @@ impl<'a> Run<'a> {
                 (Phase::Measured, _) => intervals.push(interval.clone()),
                 (Phase::Drain, Some(last)) => {
                     let length = last.length;
+                    drained += interval.replies;
                     last.merge(interval);
                     last.length = length;
                 }
             }
         }
-        Self { summary, latency: summary.completed().latency, intervals }
+        Self { summary, latency: summary.completed().latency, intervals, drained }
     }
 
     fn value(&self, metric: Metric) -> Option<f64> {
@@ -134,11 +138,15 @@ impl<'a> Run<'a> {
     fn batches(&self, metric: Metric) -> Batches {
         let all = |count: &dyn Fn(&Interval) -> f64| self.intervals.iter().map(count).collect();
         match metric {
-            Metric::Replies => Batches {
-                counts: all(&|interval| interval.replies as f64),
-                whole: all(&|interval| interval.length.as_secs_f64()),
-                latency: Vec::new(),
-            },
+            Metric::Replies => {
+                // The throughput is that of the measured phase, as are the lengths.
+                let mut counts: Vec<f64> = all(&|interval| interval.replies as f64);
+                if let Some(last) = counts.last_mut() {
+                    *last -= self.drained as f64;
+                }
+                let whole = all(&|interval| interval.length.as_secs_f64());
+                Batches { counts, whole, latency: Vec::new() }
+            }
             Metric::Share(share) => {
                 let has_calls =
                     self.intervals.iter().any(|interval| interval.replies + interval.failed_calls > 0);

@@ -93,7 +93,7 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
         Metric::Replies => (!summary.duration.is_zero()).then(|| summary.throughput().replies),
         // Without calls, connections are what may fail.
         Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
-            share(summary.errors.total(), summary.connections)
+            share(summary.errors.total(), summary.attempts())
         }
         Metric::Share(Share::Errors) => share(failed + unexpected + calls(CallOutcome::HttpError), ended),
         Metric::Share(Share::Failed) => share(failed, ended),

@@ -143,7 +143,7 @@ pub(super) fn in_ms(ms: Option<f64>) -> String {
 /// Failed connections by class, if any failed.
 pub(super) fn failures(summary: &Summary) -> Option<Table> {
     let classes = Failure::ALL.into_iter().filter(|&failure| summary.errors.count(failure) > 0);
-    let attempts = summary.connections;
+    let attempts = summary.attempts();
     let rows: Vec<Row> = classes
         .map(|failure| {
             counted(failure.to_string(), meaning(failure), summary.errors.count(failure), attempts)

@@ -152,7 +152,12 @@ fn rate(document: &Document) -> Tile {
         (None, _) => "no rate requested".to_owned(),
     };
     let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
-    tile(name, per_second(ratio(started as f64, figures.duration_s)), vec![asked, all])
+    let per_second_started = ratio(started as f64, figures.duration_s);
+    let value = match plan.workload {
+        Workload::Calls(_) | Workload::Replay(_) => figures.offered_rate.unwrap_or(per_second_started),
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => per_second_started,
+    };
+    tile(name, per_second(value), vec![asked, all])
 }
 
 fn replies(figures: &RunFigures) -> Tile {
@@ -221,7 +226,7 @@ fn errors(document: &Document) -> Tile {
     let unexpected = summary.mismatches.total();
     let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
     let mut notes = vec![
-        format!("{} connections failed ({})", count(failed), share(failed, summary.connections)),
+        format!("{} connections failed ({})", count(failed), share(failed, summary.attempts())),
         format!("{} replies of 4xx and 5xx ({})", count(refused), share(refused, summary.replies)),
     ];
     if unexpected > 0 {

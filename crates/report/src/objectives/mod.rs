@@ -86,12 +86,7 @@ impl Judged {
     pub fn name(&self) -> String {
         match &self.scope {
             None => self.objective.to_string(),
-            Some(Scope::Scenario(name)) => format!("{name}: {}", self.objective),
-            Some(Scope::Step { scenario: Some(scenario), step }) => {
-                format!("{scenario}/{step}: {}", self.objective)
-            }
-            Some(Scope::Step { scenario: None, step }) => format!("{step}: {}", self.objective),
-            Some(Scope::Phase(name)) => format!("phase {name}: {}", self.objective),
+            Some(scope) => scope.name_of(self.objective),
         }
     }
 
@@ -342,11 +337,8 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     let ended = errors + calls(CallOutcome::Success);
     let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
     let (part, whole) = match share {
-        // Without calls, connections are what may fail. Some fail before they are counted.
-        Share::Errors | Share::Failed if !makes_calls => {
-            let failed = summary.errors.total();
-            (failed, summary.connections.max(failed))
-        }
+        // Without calls, connections are what may fail.
+        Share::Errors | Share::Failed if !makes_calls => (summary.errors.total(), summary.attempts()),
         Share::Errors => (errors, ended),
         Share::Failed => (failed, ended),
         Share::Unexpected => (unexpected, ended),

@@ -312,7 +312,7 @@ pub(crate) fn error_share(summary: &Summary) -> f64 {
     let ended: u64 = CallOutcome::ALL.into_iter().map(count).sum();
     let errors = ended - count(CallOutcome::Success);
     match ended {
-        0 => ratio(summary.errors.total() as f64, summary.connections as f64),
+        0 => ratio(summary.errors.total() as f64, summary.attempts() as f64),
         _ => ratio(errors as f64, ended as f64),
     }
 }
@@ -330,7 +330,7 @@ fn objectives(runs: &[&Run]) -> (Option<Kept>, Vec<String>) {
     };
     let mut not_met: Vec<String> = Vec::new();
     for judged in judged().filter(|judged| judged.outcome != Kept::Met) {
-        let text = judged.objective.to_string();
+        let text = judged.name();
         if !not_met.contains(&text) {
             not_met.push(text);
         }

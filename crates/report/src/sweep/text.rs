@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use httperf_plan::objective::ScopedObjective;
+
 use super::{End, Mean, State, Step, Sweep};
 use crate::all_calls::Percentile;
 use crate::forms::Screen;
@@ -217,11 +219,12 @@ fn knee(sweep: &Sweep) -> String {
 
 /// Highest rate that met the objectives; `None` if there are none.
 fn objectives(sweep: &Sweep) -> Option<String> {
-    let all = &sweep.plan.objectives.all;
+    let objectives = &sweep.plan.objectives;
+    let scoped = objectives.scoped.iter().map(ScopedObjective::name);
+    let all: Vec<String> = objectives.all.iter().map(ToString::to_string).chain(scoped).collect();
     if all.is_empty() || sweep.figures.steps.is_empty() {
         return None;
     }
-    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
     let (all, unit) = (all.join(", "), sweep.unit().name());
     let Some(highest) = sweep.figures.objectives_met_at else {
         return Some(format!("Objectives ({all}): met at none of these rates."));

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Connections, Plan, ReplyClock, Workload};
-use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
+use httperf_report::{Finding, Level, Reason, Verdict, verdict, verdict_section};
 use httperf_stats::{
-    CpuTime, Failure, Http2Summary, Pauses, QuicSummary, Stall, Summary, ThreadUsage, Timing, UdpLosses,
-    Usage, Window,
+    CallOutcome, Clocks, CpuTime, Failure, Http2Summary, Pauses, QuicSummary, Stall, Summary, ThreadUsage,
+    Timing, UdpLosses, Usage, Window,
 };
 use httperf_testkit::sim::{Edit, connections, nonzero};
 
@@ -309,6 +309,44 @@ fn missing_or_too_few_calls_are_named() {
     let mut plan = scheduled();
     plan.change(|plan| plan.workload = Workload::Connections(Connections::new(2000, 0)));
     check_plan(&[], &plan, answered(0));
+}
+
+#[test]
+fn replies_that_are_not_as_they_should_be_are_replies() {
+    let found = |change: &dyn Fn(&mut Summary)| {
+        let mut summary = sound();
+        let unexpected = CallOutcome::Unexpected as usize;
+        summary.calls[unexpected].latency = timing((0..1000).map(|_| 1000.0));
+        summary.calls[CallOutcome::Success as usize] = Clocks::default();
+        change(&mut summary);
+        verdict(&scheduled(), &summary).reasons
+    };
+    let share = |reason: &Reason| match reason.finding {
+        Finding::Unfinished { share, .. } => Some(share),
+        _ => None,
+    };
+    let pending = found(&|summary| summary.unfinished = timing([100.0; 5]));
+    assert_eq!(pending.iter().find_map(share), Some(5.0 / 1005.0));
+    let read_late = found(&|summary| summary.receive.lag = timing((0..1000).map(|_| 12.0)));
+    assert!(
+        !read_late.iter().any(|reason| matches!(reason.finding, Finding::ReceiveLag { .. })),
+        "{read_late:?}"
+    );
+}
+
+#[test]
+fn the_least_percentile_that_is_missing_is_named() {
+    for (calls, missing) in [(1, 0.5), (3, 0.75), (9, 0.9), (15, 0.95), (20, 0.99), (99, 0.99), (100, 0.999)]
+    {
+        let mut summary = sound();
+        summary.calls[0].latency = timing((0..calls).map(|_| 4.0));
+        let reasons = verdict(&scheduled(), &summary).reasons;
+        let quantile = reasons.iter().find_map(|reason| match reason.finding {
+            Finding::FewSamples { quantile, .. } => Some(quantile),
+            _ => None,
+        });
+        assert_eq!(quantile, Some(missing), "{calls}");
+    }
 }
 
 #[test]

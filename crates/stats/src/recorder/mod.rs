@@ -674,7 +674,8 @@ impl Recorder {
         summary.calls_not_logged = end.calls_not_logged;
         summary.begun_late = end.begun_late;
         summary.warmup = self.warmup.map(|warmup| WarmUp {
-            duration: self.measured_from - self.start,
+            // A run may be stopped in it.
+            duration: self.measured_from.min(end.at) - self.start,
             connections: warmup.connections,
             requests: warmup.requests,
             replies: warmup.replies,

@@ -280,6 +280,30 @@ fn what_was_due_before_the_measured_phase_is_not_measured() {
 }
 
 #[test]
+fn a_warm_up_that_was_stopped_is_as_long_as_it_was() {
+    let mut recorder = Recorder::new(at(0), at(10_000), RecordedFigures::USUAL);
+    recorder.failed(at(2000), Failure::FdUnavailable);
+    let end = End {
+        at: at(3000),
+        duration: Duration::ZERO,
+        usage: Usage::default(),
+        calls_not_logged: 0,
+        begun_late: Duration::ZERO,
+    };
+    let warmup = recorder.finish(end).warmup.unwrap();
+    assert_eq!((warmup.duration, warmup.errors.total()), (Duration::from_secs(3), 1));
+}
+
+#[test]
+fn connections_without_a_descriptor_were_tried() {
+    let mut recorder = Recorder::new(at(0), at(0), RecordedFigures::USUAL);
+    recorder.connect_initiated(at(1), 1);
+    recorder.failed(at(1), Failure::Refused);
+    recorder.failed(at(2), Failure::FdUnavailable);
+    assert_eq!(end(recorder).attempts(), 2);
+}
+
+#[test]
 fn without_detail_only_what_the_classic_report_shows_is_recorded() {
     let mut recorder = recorder(RecordedFigures { detail: false, ..RecordedFigures::USUAL });
     recorder.arrival_started(at(0), None, at(1));

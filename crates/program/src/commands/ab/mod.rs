@@ -110,7 +110,10 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
         drop(progress);
         carried_out.map_err(|error| program.fail(&error))?;
         program.say("interrupted before the first round was complete");
-        return Err(ExitCode::from(CANNOT_TELL_STATUS));
+        return Err(match runner.exit_code() {
+            ended if ended == ExitCode::SUCCESS => ExitCode::from(CANNOT_TELL_STATUS),
+            ended => ended,
+        });
     }
     let comparison = rounds(&made, &args.settings);
     files.write_last(program, &comparison);

@@ -116,14 +116,18 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
             "no rate was found beyond which replies no longer follow".to_owned(),
         ),
     };
-    let most = of_server().max_by(|a, b| a.good_replies.total_cmp(&b.good_replies));
-    let most = match most {
-        Some(point) => tile(
+    let most = match (sweep.figures.peak, of_server().next()) {
+        (Some(peak), _) => tile(
             "Most replies without error",
-            format!("{}/s", rate(point.good_replies)),
-            format!("at {} {unit}/s", rate(point.rate)),
+            format!("{}/s", rate(peak.good_reply_rate)),
+            format!("at {} {unit}/s", rate(peak.rate)),
         ),
-        None => tile(
+        (None, Some(_)) => tile(
+            "Most replies without error",
+            "n/a".to_owned(),
+            "there was none without an error at any rate".to_owned(),
+        ),
+        (None, None) => tile(
             "Most replies without error",
             "n/a".to_owned(),
             "the generator was the bottleneck at every rate".to_owned(),

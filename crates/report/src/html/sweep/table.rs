@@ -1,5 +1,6 @@
 //! Table of all runs of a sweep.
 
+use crate::all_calls::Percentile;
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::sweep::{Lacking, Run, Sweep, Unit, error_share};
 use crate::verdict::Level;
@@ -68,7 +69,11 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
         Unit::Sessions | Unit::Visits => ratio(summary.arrivals.started as f64, figures.duration_s),
     };
     let ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 2));
-    let latency = &figures.latency_ms;
+    // Those of all calls, as in the chart and in the text.
+    let all_calls = |value: Option<Percentile>| match value {
+        Some(Percentile { ms, or_more: true }) => format!("> {}", grouped(ms, 2)),
+        value => ms(value.map(|value| value.ms)),
+    };
     let class = match result.verdict.level {
         Level::Valid => "valid",
         Level::Suspect => "suspect",
@@ -86,9 +91,9 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
             grouped(figures.reply_rate, 1),
             percent(error_share(summary)),
             ms(figures.response_ms.mean),
-            ms(latency.p50),
-            ms(latency.p99),
-            ms(latency.max),
+            all_calls(figures.all_calls.p50),
+            all_calls(figures.all_calls.p99),
+            all_calls(figures.all_calls.max),
         ],
         class,
         verdict: result.verdict.level.to_string(),
