@@ -337,8 +337,11 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     let ended = errors + calls(CallOutcome::Success);
     let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
     let (part, whole) = match share {
-        // Without calls, connections are what may fail.
-        Share::Errors | Share::Failed if !makes_calls => (summary.errors.total(), summary.attempts()),
+        // Without calls, connections are what may fail. Some fail before they are counted.
+        Share::Errors | Share::Failed if !makes_calls => {
+            let failed = summary.errors.total();
+            (failed, summary.attempts().max(failed))
+        }
         Share::Errors => (errors, ended),
         Share::Failed => (failed, ended),
         Share::Unexpected => (unexpected, ended),
