@@ -341,7 +341,7 @@ impl Load {
         let tls_name = if url.https { resolve::server_name(&url.host) } else { None };
         let direct = |address| Target::direct(url.authority(), tls_name, Endpoint::Tcp(address));
         if let Some(address) = self.address {
-            let authority = Some(Authority { host: host_of(url), port });
+            let authority = Some(Authority { host: resolve::bracketed(&url.host), port });
             return Ok(Target { authority, ..direct(address) });
         }
         let mut address = resolve::preferred(&resolve::all(url.host.as_bytes()))
@@ -498,15 +498,6 @@ fn check_objectives(plan: &Plan) -> Result<(), Error> {
     };
     let given = format_args!("`{objective}`, which needs {needed}");
     Err(setting("objectives", "what this load can tell", given))
-}
-
-/// The host of a URL, an IPv6 address in brackets and without its scope.
-fn host_of(url: &HttpUrl) -> String {
-    if !url.host.contains(':') {
-        return url.host.clone();
-    }
-    let address = url.host.split_once('%').map_or(&url.host[..], |(address, _)| address);
-    format!("[{address}]")
 }
 
 fn at_least_one(method: &'static str, count: u32) -> Result<NonZeroU32, Error> {

@@ -645,11 +645,10 @@ impl Finding {
 /// Describes the finding and its meaning in one clause.
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |share: f64| percent(share).trim_end_matches(" %").to_owned();
         match *self {
             Self::ClientCpu { share } => write!(
                 f,
-                "a generator thread was busy for {} % of the time: the generator set the pace, not the server",
+                "a generator thread was busy for {} of the time: the generator set the pace, not the server",
                 percent(share)
             ),
             // Nothing was answered as it should be.
@@ -676,7 +675,7 @@ impl Display for Finding {
             ),
             Self::Unstamped { replies, share } => write!(
                 f,
-                "{replies} replies ({} %) have no kernel time stamp; their times include the wait until they were read",
+                "{replies} replies ({}) have no kernel time stamp; their times include the wait until they were read",
                 percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
@@ -693,7 +692,7 @@ impl Display for Finding {
             ),
             Self::ArrivalsSkipped { arrivals, share } => write!(
                 f,
-                "{arrivals} arrivals ({} %) were skipped because --max-connections were open",
+                "{arrivals} arrivals ({}) were skipped because --max-connections were open",
                 percent(share)
             ),
             Self::ArrivalsHeld { arrivals } => write!(
@@ -720,16 +719,16 @@ impl Display for Finding {
                 )
             }
             Self::TimeStolen { share } => {
-                write!(f, "{} % of the machine's time went to other virtual machines", percent(share))
+                write!(f, "{} of the machine's time went to other virtual machines", percent(share))
             }
             Self::KeptWaiting { share, preempted } => write!(
                 f,
-                "a generator thread waited for a processor {} % of the time and was preempted {preempted} times",
+                "a generator thread waited for a processor {} of the time and was preempted {preempted} times",
                 percent(share)
             ),
             Self::Paused { share, longest_ms, times } => write!(
                 f,
-                "the generator was paused for {} % of the time, {times} times, for up to {} ms: replies that came meanwhile \
+                "the generator was paused for {} of the time, {times} times, for up to {} ms: replies that came meanwhile \
                  were read late",
                 percent(share),
                 fixed(longest_ms, 1)
@@ -740,7 +739,7 @@ impl Display for Finding {
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were still unanswered when the run ended, the oldest after {} s: percentiles of \
+                "{calls} calls ({}) were still unanswered when the run ended, the oldest after {} s: percentiles of \
                  answered calls leave them out; --drain lets them finish",
                 percent(share),
                 fixed(longest_s, 3)
@@ -762,7 +761,7 @@ impl Display for Finding {
             Self::AtRank { rank, ref finding } => write!(f, "rank {rank}: {finding}"),
             Self::RanksMissing { ranks, size } => write!(
                 f,
-                "the results of {ranks} of {size} ranks are missing: {} % of the load is not in the figures",
+                "the results of {ranks} of {size} ranks are missing: {} of the load is not in the figures",
                 percent(ratio(f64::from(ranks), f64::from(size)))
             ),
         }

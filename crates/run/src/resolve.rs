@@ -1,6 +1,6 @@
 //! Names of servers, and the addresses behind them.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 use url::Host;
 
@@ -38,6 +38,16 @@ pub fn bare(host: &[u8]) -> &[u8] {
     host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
 }
 
+/// A host as a URL or `Host` has it: an IPv6 address in brackets and without its scope, anything else as it is.
+#[must_use]
+pub fn bracketed(host: &str) -> String {
+    let address = host.split_once('%').map_or(host, |(address, _)| address);
+    match address.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{address}]"),
+        Err(_) => host.to_owned(),
+    }
+}
+
 /// The name that a TLS handshake asks for (RFC 6066, section 3): a host name without the port and the final dot that a
 /// Host line may have; `None` for an address.
 #[must_use]
@@ -67,6 +77,13 @@ mod tests {
         assert_eq!(preferred(&both), Some(both[1]));
         assert_eq!(preferred(&both[..1]), Some(both[0]));
         assert_eq!(preferred(&[]), None);
+    }
+
+    #[test]
+    fn addresses_with_colons_are_in_brackets() {
+        for (host, expected) in [("fe80::1%lo", "[fe80::1]"), ("10.0.0.1", "10.0.0.1"), ("a%b", "a%b")] {
+            assert_eq!(bracketed(host), expected);
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn a_new_workload_is_accepted_and_runs() {
     made(&bench.command(&format!("run @visit.hurl {}", words.replace("URL", &base))));
 }
 
-/// What is shown of visits is nothing that a run depends on.
+/// A run does not depend on anybody reading its trace.
 #[test]
 fn a_trace_that_nobody_can_read_ends_no_run() {
     let bench = Bench::new();
@@ -173,7 +173,7 @@ fn a_url_is_the_base_of_a_printed_workload() {
     succeeds(&bench.command(&format!("{url} --num-conns 2 --output @typed.json")));
     succeeds(&bench.command("run @run.toml --output @of-file.json"));
     assert_eq!(plan(&bench, "of-file.json"), plan(&bench, "typed.json"));
-    // So it is where options end at the first word that is none.
+    // The same if options end at the first other word.
     let mut strict = Command::new(under_test());
     strict
         .env("POSIXLY_CORRECT", "1")

@@ -1,4 +1,4 @@
-//! What a run must have so that an objective can be judged.
+//! The needs of objectives: the parts of a plan without which one cannot be judged.
 
 use super::{Clock, Metric, Objective, Share};
 use crate::{Arrivals, Plan, StreamedReplies, WebSocket, Workload};
@@ -26,7 +26,7 @@ pub enum Need {
     Calls,
     /// Scenarios with checks.
     Checks,
-    /// What is expected of replies.
+    /// An expectation of replies, such as a status.
     Expectation,
 }
 

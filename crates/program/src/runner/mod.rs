@@ -179,4 +179,12 @@ impl Runner {
     pub(crate) fn exit_code(&self) -> ExitCode {
         self.signals.exit_code()
     }
+
+    /// The exit status of a command that says this by it, unless SIGTERM or SIGHUP ended it: that says more.
+    pub(crate) fn exit_code_or(&self, status: ExitCode) -> ExitCode {
+        match self.exit_code() {
+            ended if ended == ExitCode::SUCCESS => status,
+            ended => ended,
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Replies that come in pieces, of which each counts: event streams, WebSockets, calls of gRPC.
+//! Streams of messages, each of which is counted: event streams, WebSockets, calls of gRPC.
 
 use std::time::Duration;
 

@@ -16,7 +16,6 @@ mod tls;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
-use std::net::Ipv6Addr;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -27,6 +26,7 @@ use httperf_plan::{
     HttpVersion, NonEmpty, Phases, Plan, PlanError, Replay, RequestTemplate, Script, Sessions, Target,
     Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
 };
+use httperf_run::resolve;
 use thiserror::Error;
 
 use self::material::{RequestList, Shared};
@@ -381,12 +381,7 @@ fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
 
 /// The value of `Host` for a server: its name as it was typed, an IPv6 address in brackets and without scope.
 fn host_value(server: &[u8]) -> String {
-    let name = text(server);
-    let address = name.split_once('%').map_or(&name[..], |(address, _)| address);
-    match address.parse::<Ipv6Addr>() {
-        Ok(_) => format!("[{address}]"),
-        Err(_) => name,
-    }
+    resolve::bracketed(&text(server))
 }
 
 fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Vec<u8>, Http2Error> {

@@ -110,10 +110,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
         drop(progress);
         carried_out.map_err(|error| program.fail(&error))?;
         program.say("interrupted before the first round was complete");
-        return Err(match runner.exit_code() {
-            ended if ended == ExitCode::SUCCESS => ExitCode::from(CANNOT_TELL_STATUS),
-            ended => ended,
-        });
+        return Err(runner.exit_code_or(ExitCode::from(CANNOT_TELL_STATUS)));
     }
     let comparison = rounds(&made, &args.settings);
     files.write_last(program, &comparison);
@@ -122,9 +119,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     if files.lack_something() {
         return Err(ExitCode::FAILURE);
     }
-    // A signal that is not the user's says more than what was measured until then.
-    let ended = runner.exit_code();
-    Ok(if ended == ExitCode::SUCCESS { status } else { ended })
+    Ok(runner.exit_code_or(status))
 }
 
 /// Makes a single call to both sides, so that nobody waits for rounds of nothing.

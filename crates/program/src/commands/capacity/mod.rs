@@ -114,10 +114,8 @@ fn status(capacity: &CapacityReport, runner: &Runner) -> ExitCode {
     let found = &capacity.found;
     let is_known = found.capacity.is_some() || found.sustained.is_some();
     match found.end {
-        Some(End::Asked) => match runner.exit_code() {
-            ended if ended == ExitCode::SUCCESS && !is_known => ExitCode::from(UNKNOWN_STATUS),
-            ended => ended,
-        },
+        Some(End::Asked) if is_known => runner.exit_code(),
+        Some(End::Asked) => runner.exit_code_or(ExitCode::from(UNKNOWN_STATUS)),
         Some(End::Broken) => ExitCode::FAILURE,
         Some(End::BelowMinimum) => ExitCode::from(OBJECTIVES_STATUS),
         Some(End::TooFewSamples) => ExitCode::from(UNKNOWN_STATUS),

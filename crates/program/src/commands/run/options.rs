@@ -274,7 +274,7 @@ pub(super) fn command_line(
         let value = given.value.iter().flat_map(|value| [b"=", &value[..]]).collect::<Vec<_>>().concat();
         OsString::from_vec([b"--", given.option.long.as_bytes(), &value].concat())
     }));
-    // Behind the options, which may end at the first word that is none (POSIXLY_CORRECT).
+    // The URL comes last: with POSIXLY_CORRECT, it ends the options.
     line.extend(base.or_else(|| file.base.clone().map(String::into_bytes)).map(OsString::from_vec));
     Ok(line)
 }

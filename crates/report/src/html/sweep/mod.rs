@@ -116,23 +116,15 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
             "no rate was found beyond which replies no longer follow".to_owned(),
         ),
     };
-    let most = match (sweep.figures.peak, of_server().next()) {
-        (Some(peak), _) => tile(
-            "Most replies without error",
-            format!("{}/s", rate(peak.good_reply_rate)),
-            format!("at {} {unit}/s", rate(peak.rate)),
-        ),
-        (None, Some(_)) => tile(
-            "Most replies without error",
-            "n/a".to_owned(),
-            "there was none without an error at any rate".to_owned(),
-        ),
-        (None, None) => tile(
-            "Most replies without error",
-            "n/a".to_owned(),
-            "the generator was the bottleneck at every rate".to_owned(),
-        ),
+    let none = |why: &str| ("n/a".to_owned(), why.to_owned());
+    let (most, note) = match (sweep.figures.peak, of_server().next()) {
+        (Some(peak), _) => {
+            (format!("{}/s", rate(peak.good_reply_rate)), format!("at {} {unit}/s", rate(peak.rate)))
+        }
+        (None, Some(_)) => none("there was none without an error at any rate"),
+        (None, None) => none("the generator was the bottleneck at every rate"),
     };
+    let most = tile("Most replies without error", most, note);
     let without_errors = of_server().take_while(|point| point.errors_percent == 0.0).last();
     let clean = match without_errors {
         Some(point) => tile("No errors up to", format!("{}/s", rate(point.rate)), unit.to_owned()),

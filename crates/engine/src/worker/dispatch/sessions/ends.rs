@@ -1,4 +1,4 @@
-//! How connections, calls and sessions end: failures, further attempts, and what is closed.
+//! The ends of connections, calls and sessions: failures, further attempts, closing.
 
 use httperf_stats::{Failure, SessionEnd};
 
