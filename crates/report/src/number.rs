@@ -70,6 +70,19 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Formats a share of 1 as a percentage with two decimals, or three near none and all; what is not quite either shows as
+/// `< 0.001 %` or `> 99.999 %`.
+pub(crate) fn fine_percent(share: f64) -> String {
+    // Nearer to 100 is the error of a division.
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.0005 => "< 0.001 %".to_owned(),
+        percent if percent > 0.0 && percent < 1.0 => format!("{} %", fixed(percent, 3)),
+        percent if (99.9995..100.0 - 1e-9).contains(&percent) => "> 99.999 %".to_owned(),
+        percent if (99.995..99.9995).contains(&percent) => format!("{} %", fixed(percent, 3)),
+        percent => format!("{} %", fixed(percent, 2)),
+    }
+}
+
 /// Converts seconds to milliseconds, rounded to the nanosecond: anything finer is rounding error.
 pub(crate) fn in_ms(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e6
@@ -166,15 +179,6 @@ mod tests {
     }
 
     #[test]
-    fn a_small_share_does_not_print_as_zero() {
-        let cases =
-            [(0.0, "0.0 %"), (0.0001, "< 0.1 %"), (0.0005, "0.1 %"), (0.123_45, "12.3 %"), (1.0, "100.0 %")];
-        for (share, expected) in cases {
-            assert_eq!(percent(share), expected, "{share}");
-        }
-    }
-
-    #[test]
     fn values_that_are_not_positive_and_finite_print_as_zero() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, -3.5, -1e-12] {
             assert_eq!(fixed(value, 1), "0.0", "{value}");
@@ -185,10 +189,24 @@ mod tests {
 
     #[test]
     fn neither_a_few_nor_almost_all_are_rounded_away() {
-        let shares =
-            [(0.0, "0.0 %"), (1e-4, "< 0.1 %"), (0.9994, "99.9 %"), (0.9996, "> 99.9 %"), (1.0, "100.0 %")];
-        for (share, expected) in shares {
-            assert_eq!(percent(share), expected, "{share}");
+        let cases = [
+            (0.0, "0.0 %", "0.00 %"),
+            (1e-6, "< 0.1 %", "< 0.001 %"),
+            (1e-4, "< 0.1 %", "0.010 %"),
+            (0.0005, "0.1 %", "0.050 %"),
+            (0.123_45, "12.3 %", "12.35 %"),
+            (0.9994, "99.9 %", "99.94 %"),
+            (0.9996, "> 99.9 %", "99.96 %"),
+            (0.999_96, "> 99.9 %", "99.996 %"),
+            (0.999_999, "> 99.9 %", "> 99.999 %"),
+            (1.0, "100.0 %", "100.00 %"),
+        ];
+        for (share, expected, finely) in cases {
+            assert_eq!(
+                (percent(share), fine_percent(share)),
+                (expected.to_owned(), finely.to_owned()),
+                "{share}"
+            );
         }
     }
 

@@ -51,7 +51,7 @@ impl Trial {
         }
         let unanswered = calls.unanswered();
         let misses = |kept| objectives.iter().filter(move |judged| judged.outcome == kept);
-        reasons.extend(misses(Kept::Missed).map(|judged| Cause::Missed(judged.objective)));
+        reasons.extend(misses(Kept::Missed).map(|judged| Cause::Missed(judged.name())));
         if reasons.is_empty() && unanswered > allowed {
             reasons.push(Cause::Unanswered);
         }
@@ -78,7 +78,7 @@ impl Trial {
                 reasons.extend(blame.for_rate().map(named));
             }
             let too_few: Vec<Cause> =
-                misses(Kept::Unknown).map(|judged| Cause::TooFew(judged.objective)).collect();
+                misses(Kept::Unknown).map(|judged| Cause::TooFew(judged.name())).collect();
             let is_unclear = !too_few.is_empty();
             reasons.extend(too_few);
             if is_unclear { CapacityOutcome::Unclear } else { CapacityOutcome::Within }
@@ -132,11 +132,10 @@ impl Trial {
         self.answered == 0.0 && self.latency_ms.samples == 0
     }
 
-    /// Measured value of an objective, in the unit of its metric.
+    /// Outcome of an objective for the whole run.
     #[must_use]
-    pub fn measured(&self, objective: Objective) -> Option<Measured> {
-        let judged = self.objectives.iter().find(|judged| judged.objective == objective)?;
-        Some(judged.measured)
+    pub fn judged(&self, objective: Objective) -> Option<&Judged> {
+        self.objectives.iter().find(|judged| judged.objective == objective && judged.scope.is_none())
     }
 }
 

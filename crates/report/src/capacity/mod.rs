@@ -125,10 +125,10 @@ pub enum CapacityOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// An objective was missed.
-    Missed(Objective),
-    /// There were too few samples for an objective.
-    TooFew(Objective),
+    /// An objective was missed; its name, with the part of the run that it is for.
+    Missed(String),
+    /// There were too few samples for an objective; its name.
+    TooFew(String),
     /// The server fell behind: the number of pending calls grew.
     FellBehind,
     /// Calls were not answered.

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Phases, Plan, UNLIMITED};
+use httperf_plan::objective::Scope;
+use httperf_plan::{Cap, Excess, Phases, Plan, UNLIMITED};
 use httperf_stats::search::{self, Next, Search};
-use httperf_testkit::sim::{self, Action, Edit, HttpPeer, Link, Peer, connections, reply};
+use httperf_testkit::sim::{self, Action, Edit, HttpPeer, Link, Peer, connections, nonzero, reply};
 
+use super::text::measured;
 use super::*;
 use crate::forms::Report as _;
 use crate::objectives::Measured;
-use crate::result::{Document, Machine};
+use crate::result::{Document, Part};
 use crate::verdict::{Finding, Level, Reason};
 
 const BOUND: Duration = Duration::from_millis(50);
@@ -44,19 +46,6 @@ fn settings(objectives: &str) -> CapacitySettings {
     }
 }
 
-fn part() -> Part {
-    Part {
-        started: "2026-01-02T03:04:05Z".to_owned(),
-        client: None,
-        run: None,
-        command: vec!["httperf".to_owned()],
-        httperf: "0".to_owned(),
-        ended_early: None,
-        machine: Machine::default(),
-        capacity: None,
-    }
-}
-
 /// A new search with one call per connection.
 fn capacity(objectives: &str) -> CapacityReport {
     let mut plan = connections(UNLIMITED, 1, 1);
@@ -76,7 +65,7 @@ fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static
     let link = Link { seed, latency: Duration::from_micros(50), ..Link::default() };
     let run = sim::run(&plan, link, server);
     assert!(!run.is_endless);
-    Document::new(part(), plan, run.summary)
+    Document::new(Part::of_a_test(), plan, run.summary)
 }
 
 /// Runs a search with a new server for each trial.
@@ -261,6 +250,28 @@ fn an_overloaded_server_shows_its_capacity() {
 }
 
 #[test]
+fn arrivals_that_wait_for_room_are_pending_once() {
+    let mut plan = capacity("p99<50ms").plan;
+    plan.change_connections(|connections| {
+        connections.max_open = Some(Cap { connections: nonzero(10), excess: Excess::Waits });
+    });
+    let made = search::Trial { rate: 1000.0, length: Duration::from_secs(2) };
+    let trial = Trial::of(1000.0, &run(&plan, made, 1, bucket(600.0)));
+    assert!((trial.backlog_growth - 0.4).abs() < 0.02, "{trial:?}");
+}
+
+#[test]
+fn a_time_beyond_all_answers_is_shown_with_its_own_bound() {
+    let mut trial = trial("service.p99<50ms, p99<50ms", 100.0, bucket(600.0)).1;
+    trial.objectives[0].measured = Measured::Endless;
+    (trial.objectives[1].measured, trial.objectives[1].at_least) = (Measured::Endless, Some(2.5));
+    let cells = ["service.p99<50ms", "p99<50ms"].map(|text| measured(&trial, text.parse().unwrap()));
+    assert_eq!(cells, ["endless", "> 2.50 s"]);
+    trial.objectives[1].scope = Some(Scope::Scenario("buyer".to_owned()));
+    assert_eq!(measured(&trial, "p99<50ms".parse().unwrap()), "n/a", "the column is that of the whole run");
+}
+
+#[test]
 fn too_few_samples_are_unclear_unless_the_bound_is_exceeded_anyway() {
     let (_, few) = trial("p99.9<50ms", 100.0, bucket(600.0));
     assert_eq!(few.outcome, CapacityOutcome::Unclear);
@@ -321,7 +332,8 @@ fn a_server_that_never_answers_leaves_calls_unanswered() {
     let (_, trial) = trial("5xx<1%", 50.0, HttpPeer::new(|_| Vec::new()));
     assert!(trial.is_silent());
     assert_eq!((trial.outcome, trial.unanswered, trial.answered), (CapacityOutcome::Overload, 1.0, 0.0));
-    assert_eq!(trial.measured("5xx<1%".parse().unwrap()), Some(Measured::Nothing));
+    let judged = trial.judged("5xx<1%".parse().unwrap());
+    assert_eq!(judged.map(|judged| judged.measured), Some(Measured::Nothing));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use httperf_plan::objective::{Metric, Objective};
 use super::{CapacityOutcome, CapacityReport, Cause, End, Interval, Trial};
 use crate::forms::Screen;
 use crate::grid::{Column, Grid};
-use crate::number::{fixed, time};
+use crate::number::{fine_percent, fixed, time};
 use crate::objectives::Measured;
 use crate::verdict::Level;
 
@@ -127,14 +127,14 @@ pub(crate) fn cells(trial: &Trial, objectives: &[Objective]) -> Vec<String> {
 
 /// Measured value of an objective. Where too many calls had no reply, it is longer than any that was answered.
 pub(crate) fn measured(trial: &Trial, objective: Objective) -> String {
-    match (trial.measured(objective), objective.metric()) {
-        (Some(Measured::Figure(seconds)), Metric::Time { .. }) => time(seconds * 1e3),
-        (Some(Measured::Figure(share)), Metric::Share(_)) => format!("{} %", fixed(share * 100.0, 2)),
-        (Some(Measured::Figure(figure)), Metric::Replies) => rate(figure),
-        (Some(Measured::Endless), _) => {
-            trial.latency_ms.max.map_or("no reply".to_owned(), |ms| format!("> {}", time(ms)))
-        }
-        (Some(Measured::Nothing) | None, _) => "n/a".to_owned(),
+    let Some(judged) = trial.judged(objective) else { return "n/a".to_owned() };
+    match (judged.measured, objective.metric(), judged.at_least) {
+        (Measured::Figure(_) | Measured::Endless, _, Some(seconds)) => format!("> {}", time(seconds * 1e3)),
+        (Measured::Figure(seconds), Metric::Time { .. }, None) => time(seconds * 1e3),
+        (Measured::Figure(share), Metric::Share(_), None) => fine_percent(share),
+        (Measured::Figure(figure), Metric::Replies, None) => rate(figure),
+        (Measured::Endless, _, None) => "endless".to_owned(),
+        (Measured::Nothing, ..) => "n/a".to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Key figures.
 
 use httperf_plan::{Plan, Workload};
-use httperf_stats::Summary;
+use httperf_stats::{CallOutcome, Summary};
 
 use crate::all_calls::{AllCalls, NoReply, Percentile};
 use crate::answer::http_errors;
@@ -224,6 +224,13 @@ fn errors(document: &Document) -> Tile {
     let summary = &document.summary;
     let (failed, refused) = (summary.errors.total(), http_errors(document));
     let unexpected = summary.mismatches.total();
+    // Replies of 4xx and 5xx may be among the unexpected ones. The outcomes of calls tell, where they are recorded.
+    let wrong = [CallOutcome::HttpError, CallOutcome::Unexpected]
+        .map(|outcome| summary.calls_with(outcome).latency.moments.count())
+        .into_iter()
+        .sum::<u64>()
+        .max(refused)
+        .max(unexpected);
     let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
     let mut notes = vec![
         format!("{} connections failed ({})", count(failed), share(failed, summary.attempts())),
@@ -236,7 +243,7 @@ fn errors(document: &Document) -> Tile {
             share(unexpected, summary.replies)
         ));
     }
-    Tile { is_bad: failed + refused + unexpected > 0, ..tile("Errors", count(failed + refused), notes) }
+    Tile { is_bad: failed + wrong > 0, ..tile("Errors", count(failed + wrong), notes) }
 }
 
 fn lag(plan: &Plan, lag: &Times) -> Tile {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use httperf_plan::objective::{Clock, Metric};
 
 use super::{Judged, Kept, Measured};
-use crate::number::{fixed, grouped, time};
+use crate::number::{fine_percent, fixed, grouped, time};
 use crate::result::{Document, EarlyEnd};
 
 /// Minimum width of the column of objectives.
@@ -90,14 +90,7 @@ fn write_distance(f: &mut fmt::Formatter<'_>, figure: f64, bound: f64) -> fmt::R
 fn amount(metric: Metric, figure: f64) -> String {
     match metric {
         Metric::Time { .. } => time(figure * 1e3),
-        Metric::Share(_) => {
-            let percent = figure * 100.0;
-            let decimals = if percent > 0.0 && percent < 1.0 { 3 } else { 2 };
-            match fixed(percent, decimals) {
-                rounded if percent > 0.0 && rounded == "0.000" => "< 0.001 %".to_owned(),
-                rounded => format!("{rounded} %"),
-            }
-        }
+        Metric::Share(_) => fine_percent(figure),
         Metric::Replies => format!("{}/s", grouped(figure, 1)),
     }
 }

@@ -92,7 +92,7 @@ fn times(capacity: &CapacityReport) -> Panel {
     let shown = shown(capacity);
     let value = |trial: &Trial| match shown {
         None => trial.latency_ms.p99,
-        Some((objective, _)) => match trial.measured(objective)? {
+        Some((objective, _)) => match trial.judged(objective)?.measured {
             Measured::Figure(seconds) => Some(seconds * 1e3),
             Measured::Endless | Measured::Nothing => None,
         },

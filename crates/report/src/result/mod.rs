@@ -75,6 +75,23 @@ pub struct Part {
     pub capacity: Option<MachineCapacity>,
 }
 
+#[cfg(test)]
+impl Part {
+    /// A run of no machine in particular.
+    pub(crate) fn of_a_test() -> Self {
+        Self {
+            started: "2026-01-02T03:04:05Z".to_owned(),
+            client: None,
+            run: None,
+            command: vec!["httperf".to_owned()],
+            httperf: "0".to_owned(),
+            ended_early: None,
+            machine: Machine::default(),
+            capacity: None,
+        }
+    }
+}
+
 /// Largest load that a machine was found to offer without lag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct MachineCapacity {

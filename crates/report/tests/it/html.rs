@@ -1,11 +1,13 @@
 //! The page as text: its contents, and what must never be in it.
 
-use httperf_plan::{Authority, Endpoint, Proxy};
+use std::time::Duration;
+
+use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::html::{comparison_page, page, sweep_page};
 use httperf_report::result::{Document, merge};
-use httperf_report::{AllCalls, Kept, Times, http2};
-use httperf_testkit::sim::{Edit, listed};
+use httperf_report::{AllCalls, Colours, Kept, Times, answer, http2};
+use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, calls, connections, listed, reply, run, scenarios};
 use lol_html::{HtmlRewriter, Settings, element};
 use serde_json::Value;
 
@@ -470,6 +472,54 @@ fn figures_in_tables_and_tiles_are_those_of_the_document() {
             rate.split('/').next().unwrap_or("").replace(',', "").parse().expect("it is a number");
         assert!((rate - document.figures.reply_rate).abs() <= 0.05, "{rate}");
     }
+}
+
+/// The value of a tile of a page.
+fn tile<'p>(page: &'p str, name: &str) -> &'p str {
+    let (_, tile) = page.split_once(&format!("<dt>{name}</dt>")).expect("there is a tile");
+    let (_, value) = tile.split_once("<dd class=\"value\">").expect("it has a value");
+    value.split_once("</dd>").expect("what begins ends").0
+}
+
+#[test]
+fn the_rate_of_calls_is_the_one_that_was_offered() {
+    let plan = calls(UNLIMITED, 200.0, 1).with(|plan| plan.runtime = Some(Duration::from_secs(2)));
+    let peer = HttpPeer::new(|_| vec![Action::Send(Duration::from_millis(20), reply(200, "", "hello"))]);
+    let summary = run(&plan, Link::default(), peer).summary;
+    let document = Document::new(documents::part(), plan, summary);
+    assert!(document.text(true).contains("200.0"), "{}", document.text(true));
+    assert_eq!(tile(&page(&document), "Calls offered"), "200.0/s");
+}
+
+#[test]
+fn each_reply_that_is_an_error_counts_once() {
+    // Of each four replies, one has the status 503, one the wrong size, and one both.
+    let plan =
+        connections(400, 1, 1).with(|plan| plan.replies.expect.size = Some("5".parse().expect("a size")));
+    let mut number = 0;
+    let peer = HttpPeer::new(move |_| {
+        number += 1;
+        let status = if number % 2 == 0 { 503 } else { 200 };
+        vec![Action::Send(Duration::ZERO, reply(status, "", if number % 4 < 2 { "hello" } else { "hi" }))]
+    });
+    let summary = run(&plan, Link::default(), peer).summary;
+    let page = page(&Document::new(documents::part(), plan, summary));
+    assert_eq!(tile(&page, "Errors"), "300");
+    assert!(page.contains("200 replies of 4xx and 5xx (50.0 %)"));
+    assert!(page.contains("200 unexpected replies (50.0 %)"));
+}
+
+#[test]
+fn replies_that_a_step_expects_are_no_errors() {
+    let shop = "base = \"http://shop\"\n[arrivals]\nusers = 1\nvisits = 20\n[[scenario]]\nname = \"s\"\nsteps = [{ run = \"a.hurl\" }]";
+    let plan = scenarios(shop, &[("a.hurl", "GET {{base}}/a\nHTTP 404\n")]);
+    let peer = HttpPeer::new(|_| vec![Action::Send(Duration::ZERO, reply(404, "", "none"))]);
+    let summary = run(&plan, Link::default(), peer).summary;
+    assert_eq!(summary.statuses[3], 20);
+    let document = Document::new(documents::part(), plan, summary);
+    assert_eq!(tile(&page(&document), "Errors"), "0");
+    let answer = answer(&document, Colours::None).to_string();
+    assert!(answer.contains("errors") && answer.contains("none"), "{answer}");
 }
 
 #[test]
