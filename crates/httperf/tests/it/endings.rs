@@ -92,6 +92,27 @@ fn a_signal_ends_the_run_with_a_report_and_a_status_that_names_it() {
 }
 
 #[test]
+fn a_search_that_is_ended_before_it_knows_anything_has_the_status_of_its_signal() {
+    for (signal, status) in [(Signal::INT, 2), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        for words in
+            [&["capacity", "--slo=p50<10s", "--trial-min=60", "--trial-max=60"][..], &["ab", "--trial=60"]]
+        {
+            let server = Server::start(Behaviour::ok()).unwrap();
+            let mut command = Command::new(under_test());
+            let url = format!("http://127.0.0.1:{}/", server.port());
+            command.args(words).arg(&url).stdin(Stdio::null());
+            if words[0] == "ab" {
+                command.arg(&url);
+            }
+            let run = Going::start(command, &server);
+            kill_process(run.pid(), signal).unwrap();
+            let (code, printed) = run.end();
+            assert_eq!(code, Some(status), "{words:?}, {signal:?}: {printed}");
+        }
+    }
+}
+
+#[test]
 fn a_hangup_that_the_run_was_started_to_ignore_stays_ignored() {
     let server = Server::start(Behaviour::delayed(Duration::from_millis(300))).unwrap();
     let mut command = Command::new("/bin/sh");

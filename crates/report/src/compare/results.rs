@@ -174,3 +174,31 @@ impl<'a> Run<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use httperf_plan::{Arrivals, Phases, UNLIMITED};
+    use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, connections, reply, run};
+
+    use super::*;
+    use crate::result::Part;
+
+    #[test]
+    fn replies_of_the_drain_are_not_those_of_the_last_second() {
+        let plan = connections(UNLIMITED, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.01 };
+            plan.runtime = Some(Duration::from_secs(5));
+            plan.phases = Phases { drain: Duration::from_secs(1), ..Phases::default() };
+        });
+        let peer = HttpPeer::new(|_| vec![Action::Send(Duration::from_millis(400), reply(200, "", "hello"))]);
+        let summary = run(&plan, Link::default(), peer).summary;
+        assert_eq!((summary.replies, summary.in_window().replies), (500, 460), "40 came in the drain");
+        let document = Document::new(Part::of_a_test(), plan, summary);
+        let run = Run::of(&document);
+        assert_eq!(run.batches(Metric::Replies).counts, [60.0, 100.0, 100.0, 100.0, 100.0]);
+        // The times of calls are those of all that were due.
+        assert_eq!(run.intervals.iter().map(|interval| interval.replies).sum::<u64>(), 500);
+    }
+}

@@ -336,6 +336,23 @@ fn text_page_and_picture_have_the_same_figures() {
 }
 
 #[test]
+fn the_table_of_the_page_has_the_percentiles_of_all_calls() {
+    let plan = timed(100.0).with(|plan| plan.runtime = Some(ms(2000)));
+    let mut sweep = Sweep::new(settings(&[100.0]), plan.clone());
+    // Every fourth request is never answered.
+    let mut number = 0;
+    let peer = HttpPeer::new(move |_| {
+        number += 1;
+        if number % 4 == 0 { Vec::new() } else { vec![Action::Send(ms(5), reply(200, "", "hello"))] }
+    });
+    sweep.add(Run::new(100.0, 0, Recovery::default(), simulated(&plan, peer)));
+    let p99 = sweep.runs[0].result.figures.all_calls.p99.unwrap();
+    assert!(p99.or_more, "{p99:?}");
+    let page = sweep_page(&sweep);
+    assert!(page.replace(',', "").contains(&format!("&#62; {:.2}", p99.ms)), "no {p99:?}");
+}
+
+#[test]
 fn rows_have_the_columns_of_old_scripts_first() {
     let sweep = swept(&RATES[..2], "", 170.0);
     let tsv = sweep.document(Form::Tsv).unwrap();
