@@ -7,7 +7,7 @@
 
 use std::fmt::{self, Display};
 
-use httperf_stats::{CallOutcome, Failure, Summary, Timing, samples_needed};
+use httperf_stats::{CallOutcome, Failure, Summary, Timing, rank, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -255,11 +255,6 @@ impl<'a> Latencies<'a> {
         }
         None
     }
-}
-
-/// Rank of a quantile among `count` values in ascending order, from 1.
-pub(crate) fn rank(share: f64, count: u64) -> u64 {
-    ((share * count as f64).ceil() as u64).max(1)
 }
 
 #[cfg(test)]

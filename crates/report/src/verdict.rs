@@ -439,7 +439,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     let mut replied = latency.clone();
     replied.merge(&summary.calls_with(CallOutcome::Unexpected).latency);
     judge_reading(plan.recording.clock, summary, &replied, add);
-    judge_arrivals(plan, summary, add);
+    judge_arrivals(summary, add);
 }
 
 /// Judges whether replies were read as soon as they came.
@@ -495,7 +495,7 @@ fn judge_pauses(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     add(level, Finding::Paused { share, longest_ms: in_ms(pauses.longest), times: pauses.count });
 }
 
-fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
     if arrivals.held > 0 {
@@ -519,8 +519,8 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
             add(level, Finding::Rate { asked, achieved: asked * share });
         }
         let off = arrivals.intervals_due.distance(&arrivals.intervals_started);
-        // Each worker knows the intervals between its own arrivals, which are longer than those of the whole.
-        let mean = arrivals.intervals_due.moments.mean() / f64::from(plan.workers().get());
+        // Each worker knows the intervals between its own arrivals only. Those of the whole are shorter.
+        let mean = ratio(span_due, arrivals.started.saturating_sub(1) as f64);
         if off >= INTERVALS_OFF.1 && off.as_secs_f64() >= mean * INTERVALS_OFF.0 {
             add(Level::Suspect, Finding::ArrivalProcess { off_ms: in_ms(off), mean_ms: mean * 1e3 });
         }

@@ -218,7 +218,7 @@ fn scenario_row(
         scenario: scenario.name.clone(),
         completed: figures.completed.moments.count(),
         abandoned: figures.abandoned.moments.count(),
-        cut: figures.cut,
+        cut: figures.cut(),
         duration_ms: Times::of(&figures.completed),
         steps: requests
             .zip(&figures.steps)

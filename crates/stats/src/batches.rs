@@ -29,9 +29,9 @@
 //!   G. J. Hahn, W. Q. Meeker, "Statistical Intervals", on distribution-free intervals.
 //! * Quantiles and ranks: <https://www.itl.nist.gov/div898/handbook/prc/section2/prc262.htm>
 
-use crate::Classes;
 use crate::classes::sum_of_counts;
 use crate::confidence::{Estimate, Interval, students_t};
+use crate::{Classes, rank};
 
 /// Minimum number of batches from which their variation can be estimated.
 const GROUPS_MIN: usize = 10;
@@ -86,11 +86,12 @@ impl BatchedEstimate {
     #[must_use]
     pub fn of_quantile(batches: &[&Classes], share: f64) -> Option<Self> {
         assert!(0.0 < share && share < 1.0, "a quantile has values on either side of it");
-        let count = batches.iter().map(|batch| batch.total()).sum::<u64>() as f64;
-        if count == 0.0 {
+        let count = batches.iter().map(|batch| batch.total()).sum::<u64>();
+        if count == 0 {
             return None;
         }
-        let us = value_at(batches, (count * share).ceil() as u64);
+        let us = value_at(batches, rank(share, count));
+        let count = count as f64;
 
         // If many latencies equal this value, the share at or below it may be 1 in all batches although they
         // differ, or the share below it 0. Then the other share tells.

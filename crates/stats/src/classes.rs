@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::samples_needed;
+use crate::{rank, samples_needed};
 
 /// Latencies of one interval of time, in classes: values in microseconds with their counts.
 ///
@@ -53,7 +53,7 @@ impl Classes {
     /// are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
-        let rank = ((share * self.total as f64).ceil() as u64).max(1);
+        let rank = rank(share, self.total);
         let mut seen = 0;
         self.iter()
             .find(|&(_, count)| {

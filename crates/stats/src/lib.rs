@@ -69,7 +69,7 @@ pub use status_codes::StatusCodes;
 pub use steadiness::{Steadiness, steady_from};
 pub use streams::{ModelEnd, ModelSummary, StreamCall, StreamEnd, StreamFate, StreamNews, StreamSummary};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
-pub use timing::{Percentile, Timing, samples_needed};
+pub use timing::{Percentile, Timing, rank, samples_needed};
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, Tally, TlsSummary,

@@ -118,7 +118,8 @@ pub struct Usage {
     pub stolen: Duration,
     /// Number of processors; of all machines, if results were merged.
     pub processors: u32,
-    /// Datagrams that the machine lost in buffers of its own.
+    /// Datagrams that the machine lost in buffers of its own; of all machines, if results were merged. Where ranks of a fleet
+    /// shared one, each counted all of them, and the sum is an upper bound.
     #[serde(default)]
     pub udp: UdpLosses,
 }

@@ -28,8 +28,9 @@ pub struct ScenarioVisits {
     pub completed: Timing,
     /// Durations of abandoned visits: those that ended at a step that failed.
     pub abandoned: Timing,
-    /// Number of visits that the end of the run cut short.
-    pub cut: u64,
+    /// Times for which visits that the end of the run cut short had been due.
+    #[serde(default)]
+    pub unfinished: Option<Box<Timing>>,
     /// Figures of each step, in the order of the plan.
     pub steps: Vec<StepFigures>,
 }
@@ -186,7 +187,13 @@ impl ScenarioVisits {
     /// Number of visits that ended or were cut short.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.completed.moments.count() + self.abandoned.moments.count() + self.cut
+        self.completed.moments.count() + self.abandoned.moments.count() + self.cut()
+    }
+
+    /// Number of visits that the end of the run cut short.
+    #[must_use]
+    pub fn cut(&self) -> u64 {
+        self.unfinished.as_deref().map_or(0, |unfinished| unfinished.moments.count())
     }
 
     /// Total of the durations of visits that ended, in seconds.
@@ -198,7 +205,7 @@ impl ScenarioVisits {
     fn merge(&mut self, other: &Self) {
         self.completed.merge(&other.completed);
         self.abandoned.merge(&other.abandoned);
-        self.cut += other.cut;
+        merge_unfinished(&mut self.unfinished, other.unfinished.as_deref());
         self.steps.iter_mut().zip(&other.steps).for_each(|(own, their)| own.merge(their));
     }
 }
@@ -227,9 +234,7 @@ impl StepFigures {
         }
         add_each(&mut self.failed_captures, &other.failed_captures);
         self.abandoned += other.abandoned;
-        if let Some(unfinished) = &other.unfinished {
-            self.unfinished.get_or_insert_default().merge(unfinished);
-        }
+        merge_unfinished(&mut self.unfinished, other.unfinished.as_deref());
         if let Some(streams) = &other.streams {
             self.streams.get_or_insert_default().merge(streams);
         }
@@ -261,6 +266,12 @@ impl Firsts {
     fn merge(&mut self, other: &Self) {
         self.times.merge(&other.times);
         self.unfinished += other.unfinished;
+    }
+}
+
+fn merge_unfinished(own: &mut Option<Box<Timing>>, other: Option<&Timing>) {
+    if let Some(other) = other {
+        own.get_or_insert_default().merge(other);
     }
 }
 
@@ -329,7 +340,7 @@ impl VisitsRecorder {
         let scenario = self.scenario(end.scenario, end.intended);
         match end.fate {
             Fate::Completed => scenario.completed.add(time),
-            Fate::Cut => scenario.cut += 1,
+            Fate::Cut => scenario.unfinished.get_or_insert_default().add(time),
             Fate::Abandoned(step) => {
                 scenario.abandoned.add(time);
                 if let Some(step) = step {
@@ -412,7 +423,8 @@ mod tests {
         recorder.end_visit(&end(Fate::Cut, 50));
         let figures = recorder.finish();
         let scenario = &figures.phases[0].scenarios[1];
-        assert_eq!((scenario.count(), scenario.cut), (4, 1));
+        assert_eq!((scenario.count(), scenario.cut()), (4, 1));
+        assert_eq!(scenario.unfinished.as_deref().map(|cut| cut.moments.max()), Some(0.05));
         assert_eq!(scenario.completed.moments.count(), 1);
         assert_eq!(scenario.abandoned.moments.count(), 2);
         assert_eq!(scenario.steps[0].abandoned, 1);

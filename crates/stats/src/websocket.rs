@@ -36,6 +36,9 @@ pub struct WebSocketSummary {
     pub answered: u64,
     /// Those of them whose WebSocket ended before.
     pub unanswered: u64,
+    /// Ages of those of them that still waited for answers when the run ended: the times since they were due.
+    #[serde(default)]
+    pub unfinished_messages: Timing,
     /// From the instants at which messages were due, and from those at which they were sent, to their answers.
     pub round_trip: Clocks,
     /// Messages received.
@@ -153,7 +156,7 @@ impl WebSocketSummary {
     /// Messages that had not been answered when the run ended.
     #[must_use]
     pub fn outstanding(&self) -> u64 {
-        self.expected.saturating_sub(self.answered + self.unanswered)
+        self.unfinished_messages.moments.count()
     }
 
     /// Share (0 to 1) of pushed messages that came together with an earlier one; `None` if none was pushed.
@@ -187,6 +190,7 @@ impl WebSocketSummary {
         }
         self.opening.merge(&other.opening);
         self.duration.merge(&other.duration);
+        self.unfinished_messages.merge(&other.unfinished_messages);
         self.round_trip.merge(&other.round_trip);
         self.first_push.merge(&other.first_push);
         self.gap.merge(&other.gap);
@@ -228,6 +232,7 @@ mod tests {
         }
         summary.answer(at(5), at(7), at(10));
         summary.unanswered += 1;
+        summary.unfinished_messages.add(ms(40));
         assert_eq!((summary.sent, summary.expected, summary.outstanding()), (4, 3, 1));
         let round_trip = &summary.round_trip;
         assert_eq!((round_trip.latency.moments.max(), round_trip.service.moments.max()), (0.005, 0.003));

@@ -5,13 +5,12 @@ docs/reference/figures.md says what each of them is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import reduce
 from operator import add
 from typing import Any
 
-from ._histogram import check_share
+from ._histogram import check_share, rank_of
 from ._read import read
 from ._timing import Timing, in_ms, in_seconds, samples_needed
 from .documents.result import (
@@ -217,7 +216,7 @@ def _smallest_bound(answered: Timing, unfinished: Timing, failed: int, share: fl
     for us in sorted(by_answer.keys() | by_age.keys()):
         below += by_answer.get(us, 0)
         older -= by_age.get(us, 0)
-        rank = max(1, math.ceil(share * float(certain + older)))
+        rank = rank_of(share, certain + older)
         if 0 < below >= rank:
             return us, us not in by_answer
     return None

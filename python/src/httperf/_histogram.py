@@ -15,7 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-__all__ = ["Histogram", "Point", "check_share"]
+__all__ = ["Histogram", "Point", "check_share", "rank_of"]
+
+
+def rank_of(share: float, count: int) -> int:
+    """Rank, from 1, of a quantile among this many values in ascending order: the lowest that has this share of them.
+
+    0.55 of 100 values are 55; the error of the product in floating point is left out.
+    """
+    return max(1, math.ceil(share * (1.0 - 2.0**-50) * float(count)))
 
 
 def check_share(share: float) -> None:
@@ -100,7 +108,7 @@ class Histogram:
         check_share(share)
         if share == 0:
             return self.min_us
-        rank = max(1, math.ceil(share * float(self.count)))
+        rank = rank_of(share, self.count)
         seen = 0
         for index, count in self.counts.items():
             seen += count

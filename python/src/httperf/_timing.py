@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _frames
-from ._histogram import Histogram, Point, check_share
+from ._histogram import Histogram, Point, check_share, rank_of
 from ._read import MisshapenError, read
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class Classes:
         total = self.count
         if total < samples_needed(share):
             return None
-        rank, seen = max(1, math.ceil(share * float(total))), 0
+        rank, seen = rank_of(share, total), 0
         for us, count in self.counts:
             seen += count
             if seen >= rank:

@@ -45,7 +45,7 @@ fn scenario(run: &Run, scenario: usize) -> ScenarioVisits {
 /// Numbers of visits that were completed, abandoned and cut.
 fn fates(run: &Run) -> [u64; 3] {
     let figures = scenario(run, 0);
-    [figures.completed.moments.count(), figures.abandoned.moments.count(), figures.cut]
+    [figures.completed.moments.count(), figures.abandoned.moments.count(), figures.cut()]
 }
 
 fn milliseconds(times: impl Iterator<Item = Duration>) -> Vec<u128> {
@@ -485,7 +485,7 @@ fn calls_and_visits_belong_to_the_phase_in_which_they_were_due() {
     // The second call is due 510 ms after the first: those of visits from 500 ms on in the next phase.
     assert_eq!(counts, [(10, 10, 5), (0, 0, 5), (20, 20, 10)]);
     let total = scenario(&run, 0);
-    assert_eq!((total.count(), total.cut), (30, 10));
+    assert_eq!((total.count(), total.cut()), (30, 10));
 }
 
 // HTTP/2.

@@ -290,6 +290,22 @@ fn the_end_of_the_run_closes_what_is_open() {
 }
 
 #[test]
+fn messages_without_an_answer_at_the_end_of_the_run_have_waited_for_a_known_time() {
+    let websocket = WebSocket { every: every(ms(100)), messages: None, ..WebSocket::default() };
+    let plan = plan(2, websocket).with(|plan| {
+        plan.runtime = Some(ms(1000));
+        plan.phases = Phases { drain: ms(500), ..Phases::default() };
+    });
+    let mute = WebSocketPeer::new(ms(20), |_, _| Vec::new());
+    let summary = run(&plan, Link::default(), mute).summary;
+    let all = websockets(&summary);
+    // Opened at 20 ms, the first message is due at once, and the last one at 920 ms. The drain ends at 1,500 ms.
+    assert_eq!((all.expected, all.answered, all.unanswered, all.outstanding()), (20, 0, 0, 20));
+    let waited = &all.unfinished_messages.moments;
+    assert_eq!((waited.min(), waited.max()), (0.58, 1.48));
+}
+
+#[test]
 fn calls_of_a_pool_open_websockets_one_after_the_other() {
     let plan = calls(20, 100.0, 4).with(|plan| plan.request.websocket = Some(WebSocket::default()));
     let summary = run(&plan, Link::default(), echoing()).summary;

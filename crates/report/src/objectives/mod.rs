@@ -13,11 +13,11 @@ use std::fmt::{self, Display};
 
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Scope, Share};
-use httperf_stats::{CallOutcome, StepFigures, Summary, Timing, samples_needed};
+use httperf_stats::{CallOutcome, StepFigures, Summary, Timing, rank, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::all_calls::{Latencies, Latency, rank};
+use crate::all_calls::{Latencies, Latency};
 use crate::number::ratio;
 
 pub(crate) use self::section::section;
@@ -224,7 +224,7 @@ impl<'a> Times<'a> {
             Clock::RoundTrip => match summary.websockets.as_deref() {
                 Some(websockets) => Self {
                     taken: Cow::Borrowed(&websockets.round_trip.latency),
-                    endless: websockets.unanswered,
+                    endless: websockets.unanswered + overdue(bound, &websockets.unfinished_messages),
                 },
                 None => without_end(Cow::Owned(Timing::default())),
             },

@@ -32,6 +32,7 @@ struct Part {
     calls: StepFigures,
     completed: Timing,
     abandoned: Timing,
+    unfinished: Timing,
     /// Length of the part.
     time: Duration,
 }
@@ -70,6 +71,9 @@ impl Part {
         scenario.steps.iter().for_each(|step| self.calls.merge(step));
         self.completed.merge(&scenario.completed);
         self.abandoned.merge(&scenario.abandoned);
+        if let Some(unfinished) = &scenario.unfinished {
+            self.unfinished.merge(unfinished);
+        }
     }
 
     fn judge(&self, objective: Objective) -> Judged {
@@ -98,7 +102,10 @@ impl Part {
         match clock {
             Clock::Latency => times(&self.calls.calls.latency, unusable + overdue),
             Clock::Service => times(&self.calls.calls.service, unusable + overdue),
-            Clock::Session => times(&self.completed, self.abandoned.moments.count()),
+            Clock::Session => times(
+                &self.completed,
+                self.abandoned.moments.count() + super::overdue(bound, &self.unfinished),
+            ),
             Clock::Response | Clock::Transfer | Clock::Connect | Clock::Handshake | Clock::Lag => None,
             Clock::FirstEvent => self.firsts(|streams| &streams.first_event, overdue),
             Clock::FirstToken => self.firsts(|streams| &streams.first_token, overdue),

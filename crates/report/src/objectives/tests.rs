@@ -263,11 +263,10 @@ proptest! {
         let mut summary = Summary::default();
         add_calls(&mut summary, CallOutcome::Success, took.iter().copied());
         add_calls(&mut summary, CallOutcome::Failure, (0..failed).map(|_| 1));
-        let share = f64::from(percent) / 1000.0;
         let judged = of(&format!("p{}<1s", f64::from(percent) / 10.0), &summary);
         took.sort_unstable();
         let count = took.len() as u64 + failed;
-        let rank = ((share * count as f64).ceil() as usize).max(1);
+        let rank = usize::try_from((u64::from(percent) * count).div_ceil(1000).max(1)).expect("a small number");
         match (judged.measured, took.get(rank - 1)) {
             (Measured::Figure(seconds), Some(&ms)) => {
                 let exact = f64::from(ms) / 1e3;

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use httperf_plan::objective::Objective;
-use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, UNLIMITED};
+use httperf_plan::objective::{Objective, Scope, ScopedObjective};
+use httperf_plan::{Arrivals, Cap, Every, Excess, HttpVersion, Phases, Plan, Process, UNLIMITED, WebSocket};
+use httperf_report::result::Document;
 use httperf_report::{Kept, Level, RunFigures, Verdict, judge, verdict};
 use httperf_stats::{CallOutcome, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
-    Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, Stops, StreamSeen, at_once, calls, connections,
-    nonzero, reply, run, sessions, uniform,
+    Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, Say, Stops, StreamSeen, WebSocketPeer, WsHeard,
+    at_once, calls, connections, nonzero, reply, run, scenarios, sessions, uniform,
 };
+
+use crate::documents;
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -108,6 +111,43 @@ fn sessions_that_still_wait_for_room_at_the_end_count_against_objectives() {
     assert!(ended.unfinished.moments.count() >= summary.arrivals.waiting);
     assert_eq!(outcome("session.p50<1s", &summary), Kept::Missed);
     assert!(finds(&verdict(&plan, &summary), "unfinished") >= Some(Level::Suspect));
+}
+
+#[test]
+fn visits_and_messages_that_are_overdue_at_the_end_count_against_objectives() {
+    let ending = |plan: Plan| {
+        plan.with(|plan| {
+            plan.runtime = Some(seconds(2));
+            plan.phases = Phases { drain: seconds(1), ..Phases::default() };
+        })
+    };
+    let shop = "base = \"http://shop\"\n[arrivals]\nrate = \"10/s\"\nvisits = 20\n[[scenario]]\nname = \"buyer\"\nsteps = [{ run = \"a.hurl\" }]";
+    let scoped = ["session.p50<1s", "session.p50<10s"].map(|text| ScopedObjective {
+        scope: Scope::Scenario("buyer".to_owned()),
+        objective: objective(text),
+    });
+    let plan = ending(scenarios(shop, &[("a.hurl", "GET {{base}}/a\n")]))
+        .with(|plan| plan.objectives.scoped.extend(scoped));
+    let summary = run(&plan, Link::default(), HttpPeer::new(|_| Vec::new())).summary;
+    // The last visit was due 1.1 s before the end.
+    assert_eq!(outcome("session.p50<1s", &summary), Kept::Missed);
+    let judged = Document::new(documents::part(), plan, summary).objectives;
+    let outcomes: Vec<Kept> = judged.iter().map(|judged| judged.outcome).collect();
+    assert_eq!(outcomes, [Kept::Missed, Kept::Unknown], "{judged:?}");
+
+    let plan = ending(connections(1, 1, 1)).with(|plan| {
+        let every = Some(Every { period: ms(10), process: Process::Even });
+        plan.request.websocket = Some(WebSocket { every, messages: None, ..WebSocket::default() });
+    });
+    let standing_still = WebSocketPeer::new(ms(20), |_, heard| match heard {
+        WsHeard::Message(text) if text.starts_with("1 ") => vec![Say::Text(ms(5), text.to_owned())],
+        _ => Vec::new(),
+    });
+    let summary = run(&plan, Link::default(), standing_still).summary;
+    let websockets = summary.websockets.as_ref().expect("there was one");
+    assert_eq!((websockets.answered, websockets.unanswered), (1, 0));
+    assert_eq!(outcome("rtt.p50<100ms", &summary), Kept::Missed);
+    assert_eq!(outcome("rtt.p50<10s", &summary), Kept::Unknown);
 }
 
 #[test]

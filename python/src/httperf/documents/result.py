@@ -1566,7 +1566,9 @@ class Usage:
     stolen_ns: int
     """Time that the hypervisor gave to other guests, all processors together."""
     udp: UdpLosses = field(default_factory=default(UdpLosses, {'receive': 0, 'send': 0}))
-    """Datagrams that the machine lost in buffers of its own."""
+    """Datagrams that the machine lost in buffers of its own; of all machines, if results were merged. Where ranks of
+    a fleet shared one, each counted all of them, and the sum is an upper bound.
+    """
     workers: tuple[ThreadUsage, ...]
     """Usage of each worker's thread."""
 
@@ -1627,10 +1629,10 @@ class ScenarioVisits:
     """Durations of abandoned visits: those that ended at a step that failed."""
     completed: Timing
     """Durations of completed visits, from the instant at which each was due to its end."""
-    cut: int
-    """Number of visits that the end of the run cut short."""
     steps: tuple[StepFigures, ...]
     """Figures of each step, in the order of the plan."""
+    unfinished: Timing | None = None
+    """Times for which visits that the end of the run cut short had been due."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1720,6 +1722,8 @@ class WebSocketSummary:
     """Those of them whose WebSocket ended before."""
     unfinished: int
     """WebSockets that were open when the run ended."""
+    unfinished_messages: Timing = field(default_factory=default(Timing, {'histogram': '', 'moments': {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}}))
+    """Ages of those of them that still waited for answers when the run ended: the times since they were due."""
     violations: Tally
     """Breaches of the protocol by servers, which ended their WebSockets."""
     wire_received_bytes: int

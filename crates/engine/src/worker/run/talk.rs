@@ -336,7 +336,10 @@ impl Talk {
         };
         let is_unfinished = end == WebSocketEnd::Unfinished;
         for awaited in &open.awaited {
-            recorder.websocket(awaited.due, |figures| figures.unanswered += u64::from(!is_unfinished));
+            recorder.websocket(awaited.due, |figures| match is_unfinished {
+                true => figures.unfinished_messages.add(at - awaited.due),
+                false => figures.unanswered += 1,
+            });
         }
         recorder.websocket_ended(due, end, at - open.at, [open.wire_sent, open.wire_received]);
         let is_unexpected = is_error || !is_unfinished && !open.awaited.is_empty();

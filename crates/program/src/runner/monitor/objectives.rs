@@ -9,7 +9,7 @@ use std::time::Duration;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Figure, Metric, Objective, Share};
-use httperf_stats::{Classes, Interval, Phase, Series, samples_needed};
+use httperf_stats::{Classes, Interval, Phase, Series, rank, samples_needed};
 
 use super::{Consumer, WatchOutcome};
 use crate::command_line::planning::can_watch;
@@ -123,14 +123,14 @@ impl SeenIntervals {
         if all < needed {
             return false;
         }
-        let at_rank = |rank: f64| self.latency.quantile((rank - 0.5) / count as f64);
+        let at_rank = |rank: u64| self.latency.quantile((rank as f64 - 0.5) / count as f64);
         let value = match figure {
             Figure::Quantile(share) => {
-                let rank = (share * all as f64).ceil().max(1.0);
-                at_rank(rank).filter(|_| rank <= count as f64)
+                let rank = rank(share, all);
+                at_rank(rank).filter(|_| rank <= count)
             }
-            Figure::Max => at_rank(count as f64).filter(|_| endless == 0),
-            Figure::Min => at_rank(1.0),
+            Figure::Max => at_rank(count).filter(|_| endless == 0),
+            Figure::Min => at_rank(1),
             Figure::Mean if count == 0 => None,
             Figure::Mean => Some(Duration::from_secs_f64(self.latency.sum_us() as f64 / 1e6 / count as f64)),
         };
