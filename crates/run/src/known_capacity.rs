@@ -35,8 +35,8 @@ pub struct ShareOfCapacity {
 /// Returns the share of this machine's capacity that a run used.
 ///
 /// `None` if that was not measured, or while other work kept the generator waiting, or on another machine, with another
-/// version of the program or the system, or if it says nothing about the run: capacity is that of connections in the
-/// clear, over HTTP/1.
+/// version or build of the program or another system, or if it says nothing about the run: capacity is that of
+/// connections in the clear, over HTTP/1.
 #[must_use]
 pub fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let folder = folder(&|name| env::var_os(name))?;
@@ -153,7 +153,8 @@ mod tests {
     }
 
     fn machine() -> MachineIdentity {
-        MachineIdentity { cpu: "x".into(), processors: 2, kernel: "6".into(), httperf: "1".into() }
+        let [cpu, kernel, httperf, build] = ["x", "6", "1", "release"].map(str::to_owned);
+        MachineIdentity { cpu, processors: 2, kernel, httperf, build }
     }
 
     fn stored(connections: f64, requests: f64) -> String {
@@ -194,6 +195,8 @@ mod tests {
         let stored = stored(10_000.0, 80_000.0);
         let other = MachineIdentity { processors: 4, ..machine() };
         assert_eq!(share(&stored, &other, &summary(), &plan()), None, "another machine");
+        let other = MachineIdentity { build: "debug".to_owned(), ..machine() };
+        assert_eq!(share(&stored, &other, &summary(), &plan()), None, "another build");
         let disturbed = stored.replace("0.01", "0.1");
         assert_eq!(share(&disturbed, &machine(), &summary(), &plan()), None, "other work");
         let alone = disturbed.replace("\"processors_split\": true", "\"processors_split\": false");

@@ -17,6 +17,14 @@ pub struct MachineIdentity {
     pub kernel: String,
     /// The version of httperf.
     pub httperf: String,
+    /// The build that runs: `release`, or `debug`, which checks itself as it goes and is slower.
+    #[serde(default = "release")]
+    pub build: String,
+}
+
+/// The build of results that do not tell theirs.
+fn release() -> String {
+    "release".to_owned()
 }
 
 impl MachineIdentity {
@@ -29,6 +37,7 @@ impl MachineIdentity {
             processors: processor_count(),
             kernel: kernel.trim().to_owned(),
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
+            build: if cfg!(debug_assertions) { "debug".to_owned() } else { release() },
         }
     }
 }

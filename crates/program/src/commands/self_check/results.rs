@@ -176,6 +176,7 @@ pub(super) mod tests {
                 processors: 2,
                 kernel: "6.1".into(),
                 httperf: "1.0.0".into(),
+                build: "release".into(),
             },
             processors_split: true,
             kept_waiting_share: 0.0124,
