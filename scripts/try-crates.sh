@@ -9,10 +9,13 @@ main() {
     version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
     folder=$(mktemp -d)
     trap "rm -rf '$folder'" EXIT
+    rm -rf "$target/package"
     cargo publish --workspace --dry-run --locked --allow-dirty
-    mkdir "$folder/crates"
+    mkdir "$folder/packs" "$folder/crates"
+    # Versions of cargo differ in the folder, and some leave each pack in two.
+    find "$target/package" -name "*-$version.crate" -exec cp {} "$folder/packs" \;
     patches=()
-    for pack in "$target"/package/*-"$version".crate; do
+    for pack in "$folder"/packs/*.crate; do
         tar -xf "$pack" -C "$folder/crates"
         local path
         path=$folder/crates/$(basename "$pack" .crate)
