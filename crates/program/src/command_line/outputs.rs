@@ -42,6 +42,22 @@ pub enum FileForm {
 /// An option that writes a file, with the name of the file.
 pub(crate) type NamedFile = (&'static str, OsString);
 
+/// A file that is read, which nothing that is written may replace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadFile {
+    /// The option that names it, if one does.
+    pub(crate) option: Option<&'static str>,
+    /// Its name.
+    pub(crate) name: OsString,
+}
+
+impl ReadFile {
+    /// A file that no option names.
+    pub(crate) fn plain(name: impl Into<OsString>) -> Self {
+        Self { option: None, name: name.into() }
+    }
+}
+
 impl Outputs {
     /// The options that were given, with the names of their files.
     #[must_use]

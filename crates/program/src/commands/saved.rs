@@ -1,6 +1,7 @@
 //! The subcommands that take documents up again: `report` renders them, `merge` adds them up, `rerun` runs their plan.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{fs, io};
 
@@ -11,11 +12,12 @@ use httperf_report::{Form, Saved, Screen, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::command_line::outputs::ReadFile;
 use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::monitor::read_of_rank;
-use crate::runner::results::{cannot_write, file};
+use crate::runner::results::{cannot_write, ensure_apart, file};
 use crate::terminal;
 use crate::terminal::colour::ColourChoice;
 use crate::terminal::messages::Program;
@@ -169,6 +171,8 @@ pub mod merge {
     /// The sum, unless it went to a file.
     fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
         anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
+        let written: Vec<_> = args.output.iter().map(|name| ("--output", name.clone())).collect();
+        ensure_apart(&written, &args.files.iter().map(ReadFile::plain).collect::<Vec<_>>())?;
         let (mut documents, mut names, mut logs) = (Vec::new(), Vec::new(), Vec::new());
         for name in &args.files {
             let bytes = bytes(name)?;
@@ -238,12 +242,13 @@ pub mod rerun {
         }
         let program = program.quieted(args.quiet);
         match load(&args) {
-            Ok(plan) => runner::run(&program, &args, plan).unwrap_or_else(|status| status),
+            Ok((plan, file)) => runner::run(&program, &args, plan, &[file]).unwrap_or_else(|status| status),
             Err(error) => program.fail(&error),
         }
     }
 
-    fn load(args: &Args) -> anyhow::Result<Plan> {
+    /// The plan, and the file that it is in.
+    fn load(args: &Args) -> anyhow::Result<(Plan, PathBuf)> {
         let [name] = &args.stray_words[..] else {
             anyhow::bail!("expected the name of one result, got {}", args.stray_words.len());
         };
@@ -251,7 +256,8 @@ pub mod rerun {
         let plan =
             make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
         let (calls, clocks) = (args.results.calls.is_some(), args.metrics.option().is_some());
-        Ok(plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?)
+        let plan = plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?;
+        Ok((plan, name.into()))
     }
 }
 

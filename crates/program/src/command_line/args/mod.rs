@@ -1,5 +1,6 @@
 //! The arguments: the value of every option as it was typed, before anything was looked up.
 
+mod files;
 mod fleet;
 mod grpc;
 mod http2;

@@ -505,6 +505,39 @@ pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
     Ok(plan.try_into()?)
 }
 
+/// The files that a plan was made of: bodies, prompts, feeds and recordings.
+pub(crate) fn files_of(plan: &Plan) -> Vec<PathBuf> {
+    let listed = match &plan.uris {
+        UriSource::Requests(requests) => &requests[..],
+        _ => &[],
+    };
+    let bodies = listed.iter().filter_map(|request| request.body.as_ref()).chain(&plan.request.body);
+    let parts = bodies.flat_map(|body| &body.parts).filter_map(|part| match part {
+        BodyPart::File(file) => Some(file),
+        BodyPart::Text(_) => None,
+    });
+    let mut files: Vec<PathBuf> = parts.map(|file| file.path.clone()).collect();
+    if let UriSource::Prompts(prompts) = &plan.uris {
+        files.push(prompts.file.path.clone());
+    }
+    match &plan.workload {
+        Workload::Scenarios(scenarios) => {
+            let parts = scenarios.requests.iter().filter_map(|request| request.body.as_ref()).flatten();
+            files.extend(parts.filter_map(|part| match part {
+                StepBodyPart::File(file) => Some(file.path.clone()),
+                _ => None,
+            }));
+            files.extend(scenarios.feeds.iter().map(|feed| feed.path.clone()));
+        }
+        Workload::Replay(replay) => {
+            files.push(replay.recorded.path.clone());
+            files.extend(replay.bodies.iter().map(|body| body.file.path.clone()));
+        }
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => {}
+    }
+    files
+}
+
 /// Files that were read again, by their paths.
 #[derive(Default)]
 struct ReadAgain(HashMap<PathBuf, BodyFile>);

@@ -39,6 +39,7 @@ use crate::terminal::messages::Program;
 pub use self::http2::Http2Error;
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
+pub(crate) use self::material::files_of;
 pub use self::objectives::ObjectiveError;
 pub(crate) use self::objectives::can_watch;
 pub(crate) use self::saved::make_runnable;

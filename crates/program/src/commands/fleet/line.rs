@@ -137,7 +137,7 @@ impl Line {
             }
         }
         let words = name.map(OsString::from).into_iter().chain(rank_words).collect();
-        let written = written_files(&args);
+        let written = args.written_files().into_iter().filter(|(_, name)| is_file(name)).collect();
         Ok(Self { words, args, files, missing, written })
     }
 }
@@ -195,60 +195,7 @@ fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(
 
 /// The files that options name to be read.
 fn named_files(args: &Args) -> Vec<PathBuf> {
-    let session = args.session.as_ref().and_then(|session| match &session.kind {
-        SessionKind::File(file) => Some(file),
-        SessionKind::Calls(_) | SessionKind::Pages(_) => None,
-    });
-    let fields = args.material.form.iter().filter_map(|field| match &field.value {
-        FormValue::File(file) => Some(file),
-        FormValue::Text(_) => None,
-    });
-    let log = args.wlog.as_ref().map(|log| &log.file);
-    let single = [
-        args.servers.as_ref(),
-        log,
-        session,
-        args.add_header_file.as_ref(),
-        args.material.body_file.as_ref(),
-        args.material.targets.as_ref(),
-        args.material.prompts.file.as_ref(),
-        args.tls.certificate.as_ref(),
-        args.tls.key.as_ref(),
-        args.tls.ca_file.as_ref(),
-        args.tls.ca_path.as_ref(),
-    ];
-    let grpc = &args.grpc;
-    let data = match &grpc.data {
-        Some(GrpcData::File(file)) => Some(file),
-        Some(GrpcData::Text(_)) | None => None,
-    };
-    let messages = data.into_iter().chain(&grpc.raw).chain(&grpc.protos).chain(&grpc.protosets);
-    single.into_iter().flatten().chain(fields).chain(messages).map(PathBuf::from).collect()
-}
-
-/// The options that write files, with these.
-fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
-    let results = &args.results;
-    let options = [
-        ("--output", &results.output),
-        ("--html", &results.html),
-        ("--csv", &results.csv),
-        ("--hgrm", &results.hgrm),
-        ("--svg", &results.svg),
-        ("--png", &results.png),
-        ("--junit", &results.junit),
-        ("--steps", &results.steps),
-        ("--calls", &results.calls),
-        ("--interval-log", &args.interval_log),
-        ("--tls-keylog", &args.tls.key_log),
-        ("--qlog", &args.quic.qlog),
-    ];
-    let lines = args.metrics.influx_file().map(|name| ("--influx", name.to_owned()));
-    options
-        .into_iter()
-        .filter_map(|(option, name)| Some((option, name.clone().filter(|name| is_file(name))?)))
-        .chain(lines)
-        .collect()
+    args.read_files().into_iter().map(|file| PathBuf::from(file.name)).collect()
 }
 
 /// Returns true if this names a file that stays where it is written.

@@ -22,6 +22,7 @@ use crate::command_line::args::{Args, ReportForm};
 use crate::command_line::grammar::ParseStop;
 use crate::command_line::planning;
 use crate::runner;
+use crate::runner::results::ensure_run_apart;
 use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
@@ -50,7 +51,9 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     report_in_full(&mut joined);
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
+    files.read.push(args.file.clone());
     if args.checks_only {
+        ensure_run_apart(&joined, &plan, &files.read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
     }
     if args.shows_only {
@@ -60,7 +63,7 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
         plan.edit(|plan| plan.watch.steps = args.traces).map_err(|error| program.fail(&error.into()))?;
     warn_of_closed_loop(program, &plan);
     let is_single = matches!(&plan.workload, Workload::Scenarios(scenarios) if scenarios.count == 1);
-    let status = runner::run(program, &joined, plan);
+    let status = runner::run(program, &joined, plan, &files.read);
     if is_single && is_plain(args) && io::stderr().is_terminal() {
         program.warn("one visit was made; --rate 10 --duration 30s offers load");
     }
@@ -83,10 +86,12 @@ fn run_options(
     report_in_full(&mut joined);
     let plan = planning::plan(program, &joined, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
+    let read = std::slice::from_ref(&args.file);
     if args.checks_only {
+        ensure_run_apart(&joined, &plan, read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
     }
-    runner::run(program, &joined, plan)
+    runner::run(program, &joined, plan, read)
 }
 
 /// Has the full report printed everywhere: no script knows this command from the classic tool.
