@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, ConnectTo, FormValue, GrpcData, STDOUT, SessionKind};
+use crate::command_line::args::{Args, STDOUT};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::{planning, table};
@@ -169,22 +169,8 @@ fn split<'a>(
 /// Makes the plan as a rank makes it, except that servers and proxies are those of the cluster, so that their names are not
 /// looked up here, and that local addresses are those of other machines.
 fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(), planning::Error> {
-    const ANYWHERE: &str = "127.0.0.1";
-    let mut args = args.clone();
+    let mut args = Args { asks_nobody: true, ..args.clone() };
     args.my_addresses.clear();
-    args.sources.connect_to.clear();
-    args.grpc.asks_nobody = true;
-    if let Some(proxy) = &mut args.sources.proxy {
-        ANYWHERE.clone_into(&mut proxy.host);
-    } else if args.unix_socket.is_none() {
-        args.sources.connect_to.push(ConnectTo {
-            typed: String::new(),
-            host: None,
-            port: None,
-            to_host: Some(ANYWHERE.to_owned()),
-            to_port: None,
-        });
-    }
     let mut warn = |warning| program.warn(warning);
     match file {
         Some(file) => planning::plan_of_file(program, &args, file, &mut warn),

@@ -44,11 +44,14 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     if let Some(file) = options.map_err(|problems| tell(program, &problems))? {
         return run_options(program, args, &file, words);
     }
-    options::check_fit(words).map_err(|stop| program.stop(&COMMAND.describe(), &stop))?;
+    let stop = |stop: ParseStop| program.stop(&COMMAND.describe(), &stop);
+    options::check_fit(words).and_then(|()| options::check_base(args)).map_err(stop)?;
     let mut files = FileReader::beside(&args.file);
     let file = read(args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
+    options::check_variables(args, &file).map_err(stop)?;
     let mut joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
     report_in_full(&mut joined);
+    joined.asks_nobody = args.checks_only || args.shows_only;
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
     files.read.push(args.file.clone());
@@ -84,6 +87,7 @@ fn run_options(
     joined.parse(&line).map_err(stop)?;
     joined.notices.iter().for_each(|notice| program.warn(notice));
     report_in_full(&mut joined);
+    joined.asks_nobody = args.checks_only;
     let plan = planning::plan(program, &joined, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
     let read = std::slice::from_ref(&args.file);
@@ -171,8 +175,9 @@ pub(crate) fn elsewhere(
             (joined, None)
         }
         None => {
-            options::check_fit(words).map_err(stop)?;
+            options::check_fit(words).and_then(|()| options::check_base(&args)).map_err(stop)?;
             let file = read(&args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
+            options::check_variables(&args, &file).map_err(stop)?;
             let joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
             (joined, Some(file))
         }
