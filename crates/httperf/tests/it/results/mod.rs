@@ -83,6 +83,12 @@ fn standard_output_can_carry_the_document_alone() {
     let bench = Bench::new();
     let printed = succeeds(&bench.run("--num-conns 5 --output -"));
     assert_eq!(document(&printed)["summary"]["replies"], 5);
+    for arguments in ["--json --output @r.json", "--output @r.json --json"] {
+        let printed = succeeds(&bench.run(&format!("--num-conns 5 {arguments}")));
+        assert_eq!(document(&printed)["summary"]["replies"], 5, "{arguments}");
+        assert_eq!(bench.read("r.json"), printed, "{arguments}");
+        fs::remove_file(bench.path("r.json")).expect("it is ours");
+    }
 }
 
 #[test]
