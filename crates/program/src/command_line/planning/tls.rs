@@ -376,11 +376,21 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
         ConfigError::Protocol => {
             refused("--tls-alpn", "expected names of 1 to 255 bytes, separated by commas".to_owned())
         }
-        ConfigError::Certificate => Err(TlsError::Identity(format!(
-            "{certificate_option}: expected a PEM certificate in {certificate}"
-        ))),
+        ConfigError::Certificate => {
+            let why = match args.tls.certificate {
+                Some(_) => "",
+                None => " beside the key, as no --ssl-certificate names a file of its own",
+            };
+            Err(TlsError::Identity(format!(
+                "{certificate_option}: expected a PEM certificate in `{certificate}`{why}"
+            )))
+        }
         ConfigError::Key => {
-            Err(TlsError::Identity(format!("{key_option}: expected a PEM private key in {key}")))
+            let why = match args.tls.key {
+                Some(_) => "",
+                None => " beside the certificate, as no --ssl-key names a file of its own",
+            };
+            Err(TlsError::Identity(format!("{key_option}: expected a PEM private key in `{key}`{why}")))
         }
         ConfigError::EncryptedKey => Err(TlsError::Identity(format!(
             "{key_option}: expected a key that is not encrypted in {key} (`openssl pkey -in KEY -out NEW` decrypts it)"
