@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{fs, io};
+use std::{fmt, fs, io};
 
 use anyhow::Context;
 use httperf_plan::Plan;
@@ -186,12 +186,14 @@ pub mod merge {
             }
         }
         anyhow::ensure!(!documents.is_empty(), "expected the name of a result among them, got logs alone");
+        let of = |first: usize, other: usize, what: &dyn fmt::Display| {
+            let [first, other] = [first, other].map(|index| names[index].to_string_lossy());
+            anyhow::anyhow!("`{first}` and `{other}` {what}")
+        };
         let mut merged = result::merge(documents).map_err(|error| match error {
-            MergeError::Twice { first, other, common } => {
-                let [first, other] = [first, other].map(|index| names[index].to_string_lossy());
-                anyhow::anyhow!("`{first}` and `{other}` {common}")
-            }
-            error => error.into(),
+            MergeError::Twice { first, other, common } => of(first, other, &common),
+            MergeError::Apart { first, other, apart } => of(first, other, &apart),
+            error @ MergeError::Nothing => error.into(),
         })?;
         for (name, rank, told) in logs {
             let added = match &mut merged.fleet {

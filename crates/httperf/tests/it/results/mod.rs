@@ -144,8 +144,12 @@ fn results_of_generators_that_worked_together_add_up() {
     assert_eq!(bench.read("all.json"), merged);
     succeeds(&bench.run("--rate 100 --num-conns 60 --client 1/3 --output @other.json"));
     fails(
-        &bench.command("merge @0.json @other.json"),
-        "httperf merge: the plans differ in workload.connections.count (50 and 60)\n",
+        &bench.command("merge @0.json @2.json @other.json"),
+        &format!(
+            "httperf merge: `{}` and `{}` have plans that differ in workload.connections.count (50 and 60)\n",
+            bench.path("0.json").display(),
+            bench.path("other.json").display()
+        ),
     );
 }
 
