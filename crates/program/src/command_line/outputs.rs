@@ -97,17 +97,24 @@ pub trait TakesOutputs: Sized {
     /// Values of `--format`: names of forms, separated by `|`.
     const FORMATS: &'static str;
 
+    /// More about `--output`.
+    const OUTPUT_DETAILS: &'static [&'static str] = &[
+        "While measurements go on, it is written again after each, and replaced as a whole each time, so that \
+           little is lost if the program is killed. `httperf schema` describes it. `-` is standard output, as with \
+           --json.",
+    ];
+
+    /// More about `--format`.
+    const FORMAT_DETAILS: &'static [&'static str] =
+        &["Default: text, whose rows appear as measurements are made."];
+
     /// Destinations of the document.
     fn outputs(&mut self) -> &mut Outputs;
 
     /// `--output`.
     const OUTPUT: Opt<Self> =
         Opt::with_value("output", "FILE", "writes the results as a JSON document, for report and plot")
-            .details(&[
-                "While measurements go on, it is written again after each, and replaced as a whole each time, so that \
-                 little is lost if the program is killed. `httperf schema` describes it. `-` is standard output, as with \
-                 --json.",
-            ])
+            .details(Self::OUTPUT_DETAILS)
             .apply(|args, value| {
                 if value.os_str() == STDOUT {
                     args.outputs().form = Form::Json;
@@ -154,7 +161,7 @@ pub trait TakesOutputs: Sized {
     /// `--format`.
     const FORMAT: Opt<Self> =
         Opt::with_value("format", Self::FORMATS, "prints the results in this form on standard output")
-            .details(&["Default: text, whose rows appear as measurements are made."])
+            .details(Self::FORMAT_DETAILS)
             .apply(|args, value| {
                 let name = String::from_utf8_lossy(value.bytes());
                 let is_one = Self::FORMATS.split('|').any(|known| known == name);

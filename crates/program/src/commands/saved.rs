@@ -94,8 +94,11 @@ pub mod report {
             let report = saved.report();
             report.render(args.form, screen).with_context(|| {
                 let (form, kind) = (args.form.name(), report.kind());
+                let has = |form: &Form| report.render(*form, screen).is_some();
+                let forms: Vec<&str> = Form::ALL.into_iter().filter(has).map(Form::name).collect();
                 format!(
-                    "--format: expected a form that a {kind} has for `{}`, got `{form}`",
+                    "--format: expected a form that a {kind} has ({}) for `{}`, got `{form}`",
+                    forms.join(", "),
                     name.to_string_lossy()
                 )
             })

@@ -254,6 +254,15 @@ fn a_result_that_cannot_be_used_is_refused_in_a_sentence() {
         &bench.command("report --format pdf @other.json"),
         "httperf report: --format: expected one of text, json, html, csv, tsv, markdown, junit, hgrm, got `pdf`\n",
     );
+    succeeds(&bench.run("--num-conns 2 --output @r.json"));
+    fails(
+        &bench.command("report --format tsv @r.json"),
+        &format!(
+            "httperf report: --format: expected a form that a result has (text, json, html, csv, junit, hgrm) for `{}`, \
+             got `tsv`\n",
+            name("r.json")
+        ),
+    );
     fails(
         &bench.command("report --format html @a @b"),
         "httperf report: --format: html takes one file, got 2\n",

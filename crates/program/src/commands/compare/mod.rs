@@ -74,6 +74,11 @@ pub struct CompareArgs {
 impl TakesOutputs for CompareArgs {
     const FORMATS: &'static str = "text|markdown|csv|json|html|junit";
 
+    const OUTPUT_DETAILS: &'static [&'static str] =
+        &["`httperf schema` describes it. `-` is standard output, as with --json."];
+
+    const FORMAT_DETAILS: &'static [&'static str] = &["Default: text."];
+
     fn outputs(&mut self) -> &mut Outputs {
         &mut self.outputs
     }
