@@ -300,6 +300,13 @@ fn escape_warnings_and_an_unreadable_header_file_do_not_stop_a_run() {
         "httperf: ignoring unknown escape sequence `\\q' in --add-header\n\
          httperf: keeping the backslash at the end of the value of --add-header\n\
          httperf: failed to open header file\n\
+         httperf: warning: --add-header-file: expected a \\n at the end, without which the server does not see where the \
+         request ends\n\
          httperf: file empty is empty\n"
     );
+    for (lines, is_warned_of) in [("A: b", true), ("A: b\\n", false), ("Content-Length: 1\\n\\nx", false)] {
+        let argv = ["--server=127.0.0.1", &format!("--add-header={lines}"), "--wlog=y,empty"];
+        let said = ours(&argv, folder.path()).stderr;
+        assert_eq!(said.contains("--add-header: expected a \\n at the end"), is_warned_of, "{lines}: {said}");
+    }
 }

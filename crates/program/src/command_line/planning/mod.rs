@@ -404,7 +404,19 @@ fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Vec<u8>, H
             Err(_) => warn("failed to open header file".to_owned()),
         }
     }
+    if !headers.is_empty() && !ends_a_line(&headers) {
+        let option = if args.add_header_file.is_some() { "--add-header-file" } else { "--add-header" };
+        warn(format!(
+            "warning: {option}: expected a \\n at the end, without which the server does not see where the request ends"
+        ));
+    }
     Ok(headers)
+}
+
+/// Returns whether what follows these header lines begins a line, or the header has ended in them.
+fn ends_a_line(lines: &[u8]) -> bool {
+    let has = |text: &[u8]| lines.windows(text.len()).any(|part| part == text);
+    lines.ends_with(b"\n") || has(b"\n\n") || has(b"\n\r\n")
 }
 
 fn workload(
