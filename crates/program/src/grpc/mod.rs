@@ -28,7 +28,7 @@ pub(crate) struct Calls {
 #[derive(Debug, Error)]
 pub enum GrpcError {
     /// A file that cannot be read.
-    #[error("{option}: cannot read {path}: {error}", path = .path.display())]
+    #[error("{option}: cannot read `{path}`: {error}", path = .path.display())]
     Unreadable {
         /// The option that names it.
         option: &'static str,

@@ -31,7 +31,7 @@ use crate::recording::check_unchanged;
 #[derive(Debug, Error)]
 pub enum MaterialError {
     /// A file that cannot be read.
-    #[error("{option}: cannot read {path}: {error}", path = .path.display())]
+    #[error("{option}: cannot read `{path}`: {error}", path = .path.display())]
     Unreadable {
         /// The option that names it.
         option: &'static str,
@@ -60,7 +60,7 @@ pub enum MaterialError {
         error: targets_file::Error,
     },
     /// A file that a list names, and that cannot be read.
-    #[error("--targets: {path}:{line}: cannot read {body}: {error}", path = .path.display(), body = .body.display())]
+    #[error("--targets: {path}:{line}: cannot read `{body}`: {error}", path = .path.display(), body = .body.display())]
     ListedBody {
         /// The list.
         path: PathBuf,
@@ -562,11 +562,11 @@ impl ReadAgain {
         let shown = path.display();
         let file = match self.0.get(path) {
             Some(file) => file.clone(),
-            None => read(path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {error}"))?,
+            None => read(path).map_err(|error| anyhow::anyhow!("cannot read `{shown}`: {error}"))?,
         };
         anyhow::ensure!(
             file.sha256 == sha256,
-            "expected {shown} to be what it was, got a file of another SHA-256"
+            "expected `{shown}` to be what it was, got a file of another SHA-256"
         );
         self.0.insert(path.to_owned(), file.clone());
         Ok(file)
@@ -688,7 +688,7 @@ mod tests {
         let missing = missing.to_str().unwrap();
         check_error(
             &["--body-file", missing],
-            &format!("--body-file: cannot read {missing}: No such file or directory (os error 2)"),
+            &format!("--body-file: cannot read `{missing}`: No such file or directory (os error 2)"),
         );
     }
 
@@ -799,7 +799,7 @@ mod tests {
         check_error(
             &[&argument],
             &format!(
-                "--targets: {path}:2: cannot read {}: No such file or directory (os error 2)",
+                "--targets: {path}:2: cannot read `{}`: No such file or directory (os error 2)",
                 missing.display()
             ),
         );
@@ -876,7 +876,7 @@ mod tests {
         fs::write(path, "Hullo\n").unwrap();
         assert_eq!(
             read_files_again(saved()).unwrap_err().to_string(),
-            format!("expected {path} to be what it was, got a file of another SHA-256")
+            format!("expected `{path}` to be what it was, got a file of another SHA-256")
         );
     }
 
@@ -894,7 +894,7 @@ mod tests {
         fs::write(path, "others").unwrap();
         assert_eq!(
             read_files_again(saved()).unwrap_err().to_string(),
-            format!("expected {path} to be what it was, got a file of another SHA-256")
+            format!("expected `{path}` to be what it was, got a file of another SHA-256")
         );
     }
 }
