@@ -111,8 +111,8 @@ fn a_check_needs_no_network() {
     let shown = succeeds(&bench.command("run @shop.toml --dry-run"));
     assert!(shown.contains("Host: no.such.invalid"), "{shown}");
     assert_eq!(
-        bench.command("run @shop.toml --visits 1").exit,
-        Exit::Code(1),
+        stderr(&bench.command("run @shop.toml --visits 1")),
+        "httperf run: cannot resolve `no.such.invalid`\n",
         "a run has to find the server"
     );
 }

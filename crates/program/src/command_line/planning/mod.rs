@@ -330,7 +330,12 @@ impl Error {
 
     /// Prints it, and returns the exit status for it.
     pub fn explain(&self, program: &Program) -> ExitCode {
-        program.say_bytes(self.text().as_bytes());
+        match self {
+            Self::ServerAddress(name) if program.is_subcommand() => {
+                program.say(format_args!("cannot resolve `{name}`"));
+            }
+            _ => program.say_bytes(self.text().as_bytes()),
+        }
         ExitCode::FAILURE
     }
 }

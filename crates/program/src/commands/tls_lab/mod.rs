@@ -39,11 +39,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Compares and reports. An early end has been explained when its exit status comes back.
 fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
-    let failed = |error: &dyn std::fmt::Display| {
-        program.say(error);
-        ExitCode::FAILURE
-    };
-    let base = base_plan(program, args).map_err(|error| failed(&error))?;
+    let base = base_plan(program, args).map_err(|error| error.explain(program))?;
     let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
     let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
     let mut files = DocumentFiles::prepare(&args.outputs, &args.base.read_files())
