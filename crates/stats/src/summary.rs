@@ -802,4 +802,28 @@ mod tests {
             assert_eq!((whole.first_started, whole.span_started), (ms(101), ms(905)));
         }
     }
+
+    #[test]
+    fn a_warning_counts_one_thing_as_one() {
+        for (warning, text) in [
+            (
+                Warning::ClosedEarly { connections: 1, calls: 1 },
+                "the server closed 1 connection before its last call; 1 call was not made",
+            ),
+            (
+                Warning::ClosedEarly { connections: 2, calls: 3 },
+                "the server closed 2 connections before their last call; 3 calls were not made",
+            ),
+            (
+                Warning::ArrivalsSkipped { arrivals: 1 },
+                "1 arrival was skipped because --max-connections were open",
+            ),
+            (
+                Warning::HandshakesFailed { handshakes: 1, reason: "reset".to_owned() },
+                "1 TLS handshake failed, the most frequent reason: reset",
+            ),
+        ] {
+            assert_eq!(warning.to_string(), text);
+        }
+    }
 }

@@ -525,7 +525,7 @@ pub(crate) fn files_of(plan: &Plan) -> Vec<PathBuf> {
             let parts = scenarios.requests.iter().filter_map(|request| request.body.as_ref()).flatten();
             files.extend(parts.filter_map(|part| match part {
                 StepBodyPart::File(file) => Some(file.path.clone()),
-                _ => None,
+                StepBodyPart::Text(_) => None,
             }));
             files.extend(scenarios.feeds.iter().map(|feed| feed.path.clone()));
         }
