@@ -18,7 +18,7 @@ pub enum TlsError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file for session secrets cannot be opened.
-    #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open {}", path.display())]
+    #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open `{}`", path.display())]
     KeyLog {
         /// The path of the file.
         path: PathBuf,

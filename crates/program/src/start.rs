@@ -50,7 +50,7 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
     }
     let plan = planning::plan(program, &args, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
-    let status = runner::run(program, &args, plan);
+    let status = runner::run(program, &args, plan, &[]);
     // The last lines are those that are seen.
     if io::stderr().is_terminal()
         && let Some(note) = args.short_run_note()

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Plan, Workload};
+use httperf_plan::{Endpoint, Plan, Workload};
 use httperf_stats::{CallOutcome, Failure, Summary, TlsSummary};
 
 use crate::number::{count, time};
@@ -38,7 +38,8 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     let tls = summary.tls.as_deref().filter(|tls| !tls.transport.is_empty());
     if let Some(failure) = tls.and_then(TlsSummary::hopeless) {
         let remedy = match failure.is_not_tls() {
-            true => ". Does the port speak plain HTTP? Try http://",
+            true if plan.makes_calls() => ". Does the port speak plain HTTP? Try http://",
+            true => ". Does the port speak plain HTTP? Name one that speaks TLS",
             false => "",
         };
         return Some(format!("no reply: the TLS handshake with {server} failed: {}{remedy}", failure.reason));
@@ -47,6 +48,7 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     let was_connected = !summary.connect.is_empty();
     let has_begun = !summary.response.is_empty();
     let is_plain = plan.tls.is_none();
+    let is_local = plan.targets.iter().all(|target| matches!(target.endpoint, Endpoint::Unix(_)));
     let what = match only {
         Failure::Refused => format!("connection refused by {server}"),
         Failure::ClientTimeout if has_begun => {
@@ -78,6 +80,7 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
         Failure::FdUnavailable | Failure::AddressUnavailable | Failure::FileTableFull => {
             ". `httperf doctor` says what to do"
         }
+        Failure::Other if !was_connected && is_local => ". Is the socket there, and open to this user?",
         Failure::Reset | Failure::Other => "",
     };
     Some(format!("no reply: {what} ({0} of {0}){remedy}", count(failed)))

@@ -342,8 +342,16 @@ impl Display for Section<'_> {
             writeln!(f, "missing: {loss}")?;
         }
         if fleet.strangers > 0 {
-            writeln!(f, "{} strangers came to the meeting and were sent away", fleet.strangers)?;
+            writeln!(f, "{}", sent_away(fleet.strangers))?;
         }
         Ok(())
+    }
+}
+
+/// Number of those who came to the meeting without belonging to the fleet, as a sentence.
+pub(crate) fn sent_away(strangers: u64) -> String {
+    match strangers {
+        1 => "1 stranger came to the meeting and was sent away".to_owned(),
+        strangers => format!("{strangers} strangers came to the meeting and were sent away"),
     }
 }

@@ -408,32 +408,48 @@ pub enum Warning {
     },
 }
 
+/// A number of things, such as `1 session` or `2 sessions`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HandshakesFailed { handshakes, reason } => {
-                write!(f, "{handshakes} TLS handshakes failed, the most frequent reason: {reason}")
+                let handshakes = counted(*handshakes, "TLS handshake");
+                write!(f, "{handshakes} failed, the most frequent reason: {reason}")
             }
             Self::TlsErrors { connections, reason } => {
-                write!(f, "TLS ended {connections} connections, the most frequent reason: {reason}")
+                let connections = counted(*connections, "connection");
+                write!(f, "TLS ended {connections}, the most frequent reason: {reason}")
             }
+            Self::Truncated { replies: 1 } => f.write_str(
+                "1 reply ended with its connection but without a TLS close_notify; it counts as failed",
+            ),
             Self::Truncated { replies } => write!(
                 f,
                 "{replies} replies ended with their connection but without a TLS close_notify; they count as failed"
             ),
             Self::Http2Violations { connections, reason, protocol } => write!(
                 f,
-                "{connections} connections ended because the server broke the rules of {protocol} or went beyond a limit, the \
-                 most frequent reason: {reason}"
+                "{} ended because the server broke the rules of {protocol} or went beyond a limit, the most frequent \
+                 reason: {reason}",
+                counted(*connections, "connection")
             ),
             Self::StreamsReset { streams, code } => {
-                write!(f, "the server reset {streams} streams, the most frequent code: {code}")
+                let streams = counted(*streams, "stream");
+                write!(f, "the server reset {streams}, the most frequent code: {code}")
             }
             Self::OfferInVain { connections, reason } => write!(
                 f,
-                "the server offered HTTP/3 (Alt-Svc), but {connections} connections did not reach it over QUIC, the most frequent \
-                 reason: {reason}; later ones went over TCP"
+                "the server offered HTTP/3 (Alt-Svc), but {} did not reach it over QUIC, the most frequent reason: {reason}; \
+                 later ones went over TCP",
+                counted(*connections, "connection")
             ),
+            Self::QlogsCut { files: 1 } => {
+                f.write_str("--qlog: 1 file is incomplete: it could not be written, or reached 16 MiB")
+            }
             Self::QlogsCut { files } => {
                 write!(
                     f,
@@ -450,14 +466,23 @@ impl fmt::Display for Warning {
             }
             Self::ClosedEarly { connections, calls } => write!(
                 f,
-                "the server closed {connections} connections before their last call; {calls} calls were not made"
+                "the server closed {} before {} last call; {} not made",
+                counted(*connections, "connection"),
+                if *connections == 1 { "its" } else { "their" },
+                if *calls == 1 { "1 call was".to_owned() } else { format!("{calls} calls were") }
             ),
             Self::ArrivalsSkipped { arrivals } => {
-                write!(f, "{arrivals} arrivals were skipped because --max-connections were open")
+                let were = if *arrivals == 1 { "was" } else { "were" };
+                write!(
+                    f,
+                    "{} {were} skipped because --max-connections were open",
+                    counted(*arrivals, "arrival")
+                )
             }
             Self::RetriesExhausted { sessions } => write!(
                 f,
-                "{sessions} sessions failed because a call did not succeed after the last of its retries"
+                "{} failed because a call did not succeed after the last of its retries",
+                counted(*sessions, "session")
             ),
         }
     }
@@ -775,6 +800,30 @@ mod tests {
             order.iter().for_each(|part| whole.merge(part));
             assert_eq!((whole.started, whole.first_due, whole.span_due), (20, ms(100), ms(900)));
             assert_eq!((whole.first_started, whole.span_started), (ms(101), ms(905)));
+        }
+    }
+
+    #[test]
+    fn a_warning_counts_one_thing_as_one() {
+        for (warning, text) in [
+            (
+                Warning::ClosedEarly { connections: 1, calls: 1 },
+                "the server closed 1 connection before its last call; 1 call was not made",
+            ),
+            (
+                Warning::ClosedEarly { connections: 2, calls: 3 },
+                "the server closed 2 connections before their last call; 3 calls were not made",
+            ),
+            (
+                Warning::ArrivalsSkipped { arrivals: 1 },
+                "1 arrival was skipped because --max-connections were open",
+            ),
+            (
+                Warning::HandshakesFailed { handshakes: 1, reason: "reset".to_owned() },
+                "1 TLS handshake failed, the most frequent reason: reset",
+            ),
+        ] {
+            assert_eq!(warning.to_string(), text);
         }
     }
 }

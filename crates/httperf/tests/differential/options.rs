@@ -133,7 +133,6 @@ pub(crate) fn rows() -> Vec<Row> {
                     Case::new(ok(), "--num-conns +2 --num-calls ' 2'").same(ALL).both(calls_per_connection(&[2, 2])),
                     Case::new(ok(), "--http-version 1.0x").same(ALL).both(echo_has("--http-version=1.0")),
                     Case::new(ok(), "--http-version 01.01 --client 0/2z --timeout 0x1p1").same(ALL).both(echo_has("--timeout=2")),
-                    Case::new(ok(), "--rate nan --num-conns 2").same(ALL).both(values("connections=2 concurrent=1")),
                     Case::new(ok(), "--wsess=0x2,010,0 --max-connections 4").same(ALL).both(calls_per_connection(&[8, 8])),
                 ]),
         ),

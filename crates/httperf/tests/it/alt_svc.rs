@@ -183,7 +183,7 @@ fn a_server_that_is_not_there_over_quic_is_left_alone() {
         "{ran}"
     );
     assert_eq!(ran.line("not by QUIC"), "connection refused 1", "{ran}");
-    let told = "the server offered HTTP/3 (Alt-Svc), but 1 connections did not reach it over QUIC";
+    let told = "the server offered HTTP/3 (Alt-Svc), but 1 connection did not reach it over QUIC";
     assert!(format!("{ran}").contains(told), "{ran}");
     assert_eq!(server.stop().requests, 9);
 }

@@ -149,6 +149,7 @@ const NEWLY: &[&[&str]] = &[
     &["--period="],
     // A negative rate, which used to make connections one after the other.
     &["--rate=-5"],
+    &["--rate=nan"],
     &["--rate=-5/s"],
     // Units that are none.
     &["--rate=5m"],
@@ -187,6 +188,9 @@ const NEWLY: &[&[&str]] = &[
     &["--concurrency=0"],
     &["--concurrency=many"],
     &["--concurrency=4294967296"],
+    &["--streams=99999999999999999999"],
+    &["--streams=00"],
+    &["--ws-size=4294967296"],
     &["--concurrency=8", "--wsess=10,1,0"],
     &["--concurrency=8", "--rate=10", "--max-connections=4"],
     &["--pipeline=0"],
@@ -273,6 +277,12 @@ const NEWLY: &[&[&str]] = &[
     &["--dscp=ef", "--tos=0x10"],
     &["--system-buffers", "--send-buffer=4096"],
     &["--recv-buffer=1", "--system-buffers"],
+    // Objectives.
+    &["--slo=ttft<5ms"],
+    &["--slo=e2e<5ms"],
+    &["--slo=ttft.p99<5ms", "--server=127.0.0.1"],
+    // A start that nobody lives to see.
+    &["--start-at=9000-01-01T00:00:00Z", "--server=127.0.0.1"],
     // URLs.
     &["http://"],
     &["http://[::1/"],

@@ -277,6 +277,18 @@ fn bytes_that_are_not_utf8_are_echoed_as_they_are() {
 }
 
 #[test]
+fn what_was_typed_cannot_control_the_terminal_in_a_message() {
+    for (word, message) in [
+        ("--bogus=\u{1b}[2J", "unrecognized option '--bogus=\\x1b[2J'"),
+        ("\u{1b}]0;title\u{7}", "expected a URL such as http://host:8080/path, got `\\x1b]0;title\\x07`"),
+        ("--wlog=y,\u{9b}2J", "can't open \\u{9b}2J"),
+    ] {
+        let said = run(&[word]).stderr;
+        assert!(said.ends_with(&format!("httperf: {message}\n")), "{said}");
+    }
+}
+
+#[test]
 fn escape_warnings_and_an_unreadable_header_file_do_not_stop_a_run() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("empty"), "").unwrap();
@@ -288,6 +300,13 @@ fn escape_warnings_and_an_unreadable_header_file_do_not_stop_a_run() {
         "httperf: ignoring unknown escape sequence `\\q' in --add-header\n\
          httperf: keeping the backslash at the end of the value of --add-header\n\
          httperf: failed to open header file\n\
+         httperf: warning: --add-header-file: expected a \\n at the end, without which the server does not see where the \
+         request ends\n\
          httperf: file empty is empty\n"
     );
+    for (lines, is_warned_of) in [("A: b", true), ("A: b\\n", false), ("Content-Length: 1\\n\\nx", false)] {
+        let argv = ["--server=127.0.0.1", &format!("--add-header={lines}"), "--wlog=y,empty"];
+        let said = ours(&argv, folder.path()).stderr;
+        assert_eq!(said.contains("--add-header: expected a \\n at the end"), is_warned_of, "{lines}: {said}");
+    }
 }

@@ -309,6 +309,22 @@ fn nor_is_it_one_of_commands_that_make_several_runs() {
     assert!(fs::metadata(folder.path().join("sweep.json")).unwrap().len() > 0);
 }
 
+/// A socket that is not there is counted and reported, as a port that refuses connections is.
+#[test]
+fn a_socket_that_is_not_there_is_named_with_the_reason() {
+    let mut command = Command::new(under_test());
+    let output =
+        command.args(["--unix-socket=/no/such/socket", "--num-conns=2", "--report=full"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, "httperf: connection failed with unexpected error 2 (No such file or directory)\n",);
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        printed.contains("/no/such/socket cannot be reached (2 of 2). Is the socket there,"),
+        "{printed}"
+    );
+}
+
 #[test]
 fn a_full_disk_is_still_an_error_of_the_run() {
     let server = Server::start(Behaviour::ok()).unwrap();

@@ -232,7 +232,7 @@ fn what_cannot_be_called_is_said_in_a_sentence() {
     let missing = bench.path("missing");
     check_said(
         &run("--grpc a.B/C --grpc-raw @missing"),
-        &format!("--grpc-raw: cannot read {}: No such file or directory (os error 2)", missing.display()),
+        &format!("--grpc-raw: cannot read `{}`: No such file or directory (os error 2)", missing.display()),
     );
     let port = free_port();
     check_said(

@@ -142,6 +142,15 @@ fn what_is_wrong_is_said_in_a_sentence() {
         assert_eq!(child.wait().unwrap().code(), Some(255), "{words:?}");
         assert_eq!(said.lines().next(), Some(&format!("httperf idleconn: {expected}")[..]), "{said}");
     }
+    for (words, expected) in [
+        (&[][..], "expected a server, a port and a number of connections, got none"),
+        (&["127.0.0.1", "80", "-5"], "expected a number of connections from 1 to 4294967295, got `-5`"),
+        (&["-5"], "expected a number of connections from 1 to 4294967295, got `-5`"),
+    ] {
+        let output = start(under_test(), &[&["idleconn"], words].concat()).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(255), "{words:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("httperf idleconn: {expected}\n"));
+    }
     let output =
         start(under_test(), &["idleconn", "--duration=0", "a", "1", "1"]).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -112,7 +112,7 @@ fn a_saved_run_asks_again_what_is_still_there() {
     std::fs::write(&prompts, "Hullo\n").expect("a file can be written");
     let outcome = run(&rerun, "", server.port());
     let stderr = String::from_utf8_lossy(&outcome.stderr).into_owned();
-    assert!(stderr.contains("p.txt to be what it was, got a file of another SHA-256"), "{stderr}");
+    assert!(stderr.contains("p.txt` to be what it was, got a file of another SHA-256"), "{stderr}");
     let asked = asked(server);
     assert_eq!((asked.len(), &asked[0]), (2, &asked[1]));
 }

@@ -329,7 +329,7 @@ fn a_replay_runs_again_and_only_with_the_same_recording() {
     let changed = rerun();
     assert_eq!(changed.exit, Exit::Code(1));
     let said = stderr(&changed);
-    assert!(said.contains("a.trace to be what it was, got a file of another SHA-256"), "{said}");
+    assert!(said.contains("a.trace` to be what it was, got a file of another SHA-256"), "{said}");
 }
 
 #[test]

@@ -360,13 +360,16 @@ fn a_rerun_refuses_feeds_and_bodies_that_have_changed() {
         fs::write(bench.path(name), format!("{text}more")).expect("the folder can be written to");
         let refused = bench.ends("rerun @r.json", &[1]);
         let expected = format!(
-            "expected {} to be what it was, got a file of another SHA-256",
+            "expected `{}` to be what it was, got a file of another SHA-256",
             bench.path(name).display()
         );
         assert!(refused.stderr.contains(&expected), "{refused}");
         fs::remove_file(bench.path(name)).expect("it is there");
         let refused = bench.ends("rerun @r.json", &[1]);
-        assert!(refused.stderr.contains(&format!("cannot read {}", bench.path(name).display())), "{refused}");
+        assert!(
+            refused.stderr.contains(&format!("cannot read `{}`", bench.path(name).display())),
+            "{refused}"
+        );
         fs::write(bench.path(name), text).expect("the folder can be written to");
     }
     thread::sleep(Duration::from_millis(50));

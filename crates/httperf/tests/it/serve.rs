@@ -277,28 +277,28 @@ fn certificates_and_keys_that_cannot_be_used_are_refused_before_it_listens() {
     for (options, expected) in [
         (
             vec!["--tls-cert", &nowhere],
-            format!("--tls-cert: cannot read {nowhere}: {missing}"),
+            format!("--tls-cert: cannot read `{nowhere}`: {missing}"),
         ),
         (
             vec!["--tls-cert", &certificate, "--tls-cert-key", &nowhere],
-            format!("--tls-cert-key: cannot read {nowhere}: {missing}"),
+            format!("--tls-cert-key: cannot read `{nowhere}`: {missing}"),
         ),
         (
             vec!["--tls-cert", &key],
-            format!("--tls-cert: expected a PEM certificate in {key}"),
+            format!("--tls-cert: expected a PEM certificate in `{key}`"),
         ),
         (
             vec!["--tls-cert", &certificate],
-            format!("--tls-cert: expected a PEM private key in {certificate}"),
+            format!("--tls-cert: expected a PEM private key in `{certificate}`"),
         ),
         (
             vec!["--tls-cert", &certificate, "--tls-cert-key", &encrypted],
-            format!("--tls-cert-key: expected a key that is not encrypted in {encrypted}"),
+            format!("--tls-cert-key: expected a key that is not encrypted in `{encrypted}`"),
         ),
         (
             vec!["--tls-cert", &certificate, "--tls-cert-key", &other],
             format!(
-                "--tls-cert-key: expected the key of the certificate in {certificate}, got that of another in {other}"
+                "--tls-cert-key: expected the key of the certificate in `{certificate}`, got that of another in `{other}`"
             ),
         ),
         (

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::bench::Bench;
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
 use crate::support::reference::ours;
 use httperf_testkit::skip;
@@ -212,6 +213,15 @@ fn nobody_listening_is_explained() {
     let refused = format!("no reply: connection refused by 127.0.0.1:{port} (1 of 1). Is the server up?");
     let expected = format!("httperf tls-lab: {refused}\n");
     assert_eq!((outcome.exit, text(&outcome.stdout), text(&outcome.stderr)), (Exit::Code(1), "", &*expected));
+}
+
+#[test]
+fn a_port_without_tls_is_explained_without_a_remedy_that_does_not_help_here() {
+    let server = Bench::new();
+    let words = ["tls-lab".to_owned(), format!("127.0.0.1:{}", server.port)];
+    let outcome = Invocation::new(&under_test(), words).run().unwrap();
+    let said = text(&outcome.stderr);
+    assert!(said.ends_with(". Does the port speak plain HTTP? Name one that speaks TLS\n"), "{said}");
 }
 
 #[test]

@@ -90,6 +90,64 @@ fn files_that_are_there_are_not_replaced_unless_that_is_asked_for() {
 }
 
 #[test]
+fn a_check_needs_no_network() {
+    let bench = Bench::new();
+    succeeds(&bench.command("new @shop --base http://no.such.invalid"));
+    let options = "base = \"https://no.such.invalid/\"\n[options]\nrate = 5\n";
+    fs::write(bench.path("options.toml"), options).expect("written");
+    let grpc = "base = \"http://no.such.invalid/\"\n[options]\ngrpc = \"a.B/C\"\n";
+    fs::write(bench.path("grpc.toml"), grpc).expect("written");
+    for command in [
+        "run @shop.toml --check",
+        "run @shop.toml --check --myaddr ::1",
+        "run @shop.toml --check --proxy http://nor.this.invalid:3128",
+        "run @shop.toml --check --connect-to no.such.invalid::nor.this.invalid:",
+        "run @options.toml --check",
+        "run @grpc.toml --check",
+    ] {
+        let outcome = bench.command(command);
+        assert!(stderr(&outcome).ends_with(": nothing is wrong\n"), "{command}: {}", stderr(&outcome));
+    }
+    let shown = succeeds(&bench.command("run @shop.toml --dry-run"));
+    assert!(shown.contains("Host: no.such.invalid"), "{shown}");
+    assert_eq!(
+        stderr(&bench.command("run @shop.toml --visits 1")),
+        "httperf run: cannot resolve `no.such.invalid`\n",
+        "a run has to find the server"
+    );
+}
+
+#[test]
+fn what_the_command_line_says_to_the_steps_is_checked() {
+    let bench = Bench::new();
+    succeeds(&bench.command("new @shop"));
+    for (words, message) in [
+        (
+            "--base foo",
+            "--base: expected a URL such as http://host:8080, got `foo`\nhint: did you mean http://foo?\n",
+        ),
+        (
+            "--base localhost:8080",
+            "--base: expected a URL such as http://host:8080, got `localhost:8080`\nhint: did you mean \
+             http://localhost:8080?\n",
+        ),
+        ("--base ftp://a", "--base: expected a URL such as http://host:8080, got `ftp://a`\n"),
+        (
+            "--variable term=x --variable trem=y",
+            "--variable: expected a variable of the workload (`base`, `image`, `term`), got `trem`\n",
+        ),
+    ] {
+        let outcome = bench.command(&format!("run @shop.toml --check {words}"));
+        assert_eq!((outcome.exit, stderr(&outcome)), (Exit::Code(1), format!("httperf run: {message}")));
+    }
+    fs::write(bench.path("plain.hurl"), "GET http://127.0.0.1:1/\n").expect("written");
+    assert_eq!(
+        stderr(&bench.command("run @plain.hurl --check --variable a=b")),
+        "httperf run: --variable: expected none, as the workload has no variables, got `a`\n"
+    );
+}
+
+#[test]
 fn figures_of_steps_are_written_as_csv() {
     let bench = Bench::new();
     let base = format!("--base http://127.0.0.1:{}", bench.port);

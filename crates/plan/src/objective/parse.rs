@@ -1,5 +1,6 @@
 //! The parser of objectives and tolerances. Errors name the character at which they occur.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use super::{Change, Clock, Figure, Metric, Objective, Relation, Share, Tolerance, share_of_percent};
@@ -11,7 +12,7 @@ pub struct ParseError {
     text: String,
     /// The offset of the error in bytes.
     at: usize,
-    expected: &'static str,
+    expected: Cow<'static, str>,
 }
 
 impl std::error::Error for ParseError {}
@@ -161,8 +162,8 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    fn expected(&self, expected: &'static str) -> ParseError {
-        ParseError { text: self.text.to_owned(), at: self.at, expected }
+    fn expected(&self, expected: impl Into<Cow<'static, str>>) -> ParseError {
+        ParseError { text: self.text.to_owned(), at: self.at, expected: expected.into() }
     }
 
     fn skip_space(&mut self) {
@@ -191,13 +192,12 @@ impl<'a> Reader<'a> {
         self.skip_space();
         let start = *self;
         let word = self.word();
-        let clock = word.split_once('.').and_then(|(name, figure)| {
-            let clock = match name {
-                "e2e" => Clock::Latency,
-                name => Clock::ALL.into_iter().find(|clock| clock.name() == name)?,
-            };
-            Some((clock, name.len() + 1, figure))
-        });
+        let named = |name: &str| match name {
+            "e2e" => Some(Clock::Latency),
+            name => Clock::ALL.into_iter().find(|clock| clock.name() == name),
+        };
+        let clock =
+            word.split_once('.').and_then(|(name, figure)| Some((named(name)?, name.len() + 1, figure)));
         if let Some((clock, before, figure)) = clock {
             return Ok(Metric::Time {
                 clock,
@@ -214,6 +214,10 @@ impl<'a> Reader<'a> {
             [class @ b'1'..=b'5', b'x', b'x'] => Share::Status(class - b'0'),
             [b'p', b'0'..=b'9' | b'.', ..] | b"mean" | b"min" | b"max" => {
                 return Ok(Metric::Time { clock: Clock::Latency, figure: start.figure(word)? });
+            }
+            _ if named(word).is_some() => {
+                return Err(start
+                    .expected(format!("a figure of {word} such as {word}.p99, {word}.mean or {word}.max")));
             }
             _ => return Err(start.expected(expected::METRIC)),
         };

@@ -115,6 +115,8 @@ pub struct WorkloadFile {
     pub origins: Vec<HttpUrl>,
     /// The options of the command line that the file sets, in its order.
     pub options: Vec<FileOption>,
+    /// The names of all variables that the files use or set, in alphabetical order.
+    pub variables: Vec<String>,
 }
 
 /// A workload file without scenarios: a run of the options that it sets.
@@ -182,6 +184,7 @@ impl<'a> Reader<'a> {
     fn finish(self, workload: Option<WorkloadFile>) -> Result<WorkloadFile, Vec<FileProblem>> {
         match workload {
             Some(mut workload) if self.problems.is_empty() => {
+                workload.variables = self.names.known();
                 workload.scenarios.variables = self.names.into_variables();
                 Ok(workload)
             }
@@ -233,6 +236,7 @@ impl<'a> Reader<'a> {
             objectives,
             origins: requests.servers.into_list(),
             options,
+            variables: Vec::new(),
         })
     }
 
@@ -268,6 +272,7 @@ impl<'a> Reader<'a> {
             objectives: Objectives::default(),
             origins: requests.servers.into_list(),
             options: Vec::new(),
+            variables: Vec::new(),
         })
     }
 
@@ -318,10 +323,10 @@ impl<'a> Reader<'a> {
     /// Defines the constants of the command line.
     fn given_constants(&mut self) {
         for (name, value) in &self.given.variables {
-            self.names.define(name, feeds::typed(value));
+            self.names.give(name, feeds::typed(value));
         }
         if let Some(base) = &self.given.base {
-            self.names.define("base", Value::Text(base.into()));
+            self.names.give("base", Value::Text(base.into()));
         }
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Names {
     variables: Vec<Variable>,
     /// The names for which a problem says that nothing sets them.
     unset: BTreeSet<String>,
+    /// The names that the files use or set.
+    known: BTreeSet<String>,
 }
 
 /// The meaning of a name.
@@ -27,18 +29,37 @@ pub(super) enum Meaning {
 }
 
 impl Names {
-    /// Defines a constant, or replaces it.
+    /// Defines a constant of a file, or replaces it.
     pub(super) fn define(&mut self, name: &str, value: Value) {
+        self.note(name);
+        self.give(name, value);
+    }
+
+    /// Defines a constant of the command line, or replaces it.
+    pub(super) fn give(&mut self, name: &str, value: Value) {
         self.constants.insert(name.to_owned(), value);
+    }
+
+    /// Returns the names that the files use or set.
+    pub(super) fn known(&self) -> Vec<String> {
+        self.known.iter().cloned().collect()
+    }
+
+    fn note(&mut self, name: &str) {
+        if !self.known.contains(name) {
+            self.known.insert(name.to_owned());
+        }
     }
 
     /// Notes that visits set this variable. Its constant, if it has one, is its value at their start.
     pub(super) fn assign(&mut self, name: &str) {
+        self.note(name);
         self.assigned.insert(name.to_owned());
     }
 
     /// Returns the meaning of a name; `None` if nothing ever sets it.
     pub(super) fn meaning(&mut self, name: &str) -> Option<Meaning> {
+        self.note(name);
         match self.constants.get(name) {
             Some(value) if !self.assigned.contains(name) => Some(Meaning::Constant(value.clone())),
             _ => self.slot(name).map(Meaning::Slot),
@@ -47,6 +68,7 @@ impl Names {
 
     /// Returns the slot of a variable, also of a constant; `None` if nothing ever sets it.
     pub(super) fn slot(&mut self, name: &str) -> Option<u32> {
+        self.note(name);
         if let Some(&slot) = self.slots.get(name) {
             return Some(slot);
         }

@@ -100,10 +100,11 @@ fn good_files_are_read_into_scenarios() {
         let given = if name == "single" { &given } else { &Given::default() };
         let workload = good(fixture, given);
         checked(&workload);
-        let WorkloadFile { scenarios, arrivals, runtime, objectives, origins, options } = workload;
+        let WorkloadFile { scenarios, arrivals, runtime, objectives, origins, options, variables } = workload;
         let mut text = serde_json::to_string_pretty(&scenarios).unwrap();
         let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
         write!(text, "\narrivals {arrivals:#?}\nruntime {runtime:?}\norigins {origins:?}\n").unwrap();
+        writeln!(text, "variables {variables:?}").unwrap();
         writeln!(text, "objectives {}", serde_json::to_string_pretty(&objectives).unwrap()).unwrap();
         for FileOption { name, values, .. } in options {
             writeln!(text, "option {name} {values:?}").unwrap();

@@ -384,6 +384,11 @@ const OF_RUNS: &[Habit] = &[
     habit("dump", VERBOSE),
 ];
 
+const VISITORS: &str = "--concurrency N keeps N visits going, each followed by the next";
+const VISIT_RATE: &str = "--rate X starts X visits per second";
+const VISITS: &str = "--visits N makes N visits";
+const VARIABLE: &str = "--variable NAME=VALUE sets a variable";
+
 const RUN: &str = "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s";
 const REQUEST: &str = "the method is an option, GET by default: httperf http://HOST:8080/path --method POST";
 
@@ -403,6 +408,32 @@ const WORDS: &[Habit] = &[
 
 /// Options of other tools that have another equivalent in a command.
 const OF_COMMANDS: &[(&str, &[Habit])] = &[
+    (
+        "run",
+        &[
+            // Those of k6, Locust, Artillery and others that run workloads from files.
+            habit("u", VISITORS),
+            habit("c", VISITORS),
+            habit("vus", VISITORS),
+            habit("users", VISITORS),
+            habit("z", DURATION),
+            habit("t", DURATION),
+            habit("run-time", DURATION),
+            habit("r", VISIT_RATE),
+            habit("rps", VISIT_RATE),
+            habit("arrival-rate", VISIT_RATE),
+            habit("i", VISITS),
+            habit("n", VISITS),
+            habit("iterations", VISITS),
+            habit("H", "--base URL names the server that steps begin their URLs with"),
+            habit("host", "--base URL names the server that steps begin their URLs with"),
+            habit("e", VARIABLE),
+            habit("env", VARIABLE),
+            habit("o", RESULT),
+            habit("out", RESULT),
+            habit("summary-export", "--output FILE writes the result as JSON"),
+        ],
+    ),
     (
         "capacity",
         &[

@@ -42,6 +42,22 @@ pub enum FileForm {
 /// An option that writes a file, with the name of the file.
 pub(crate) type NamedFile = (&'static str, OsString);
 
+/// A file that is read, which nothing that is written may replace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadFile {
+    /// The option that names it, if one does.
+    pub(crate) option: Option<&'static str>,
+    /// Its name.
+    pub(crate) name: OsString,
+}
+
+impl ReadFile {
+    /// A file that no option names.
+    pub(crate) fn plain(name: impl Into<OsString>) -> Self {
+        Self { option: None, name: name.into() }
+    }
+}
+
 impl Outputs {
     /// The options that were given, with the names of their files.
     #[must_use]
@@ -81,17 +97,24 @@ pub trait TakesOutputs: Sized {
     /// Values of `--format`: names of forms, separated by `|`.
     const FORMATS: &'static str;
 
+    /// More about `--output`.
+    const OUTPUT_DETAILS: &'static [&'static str] = &[
+        "While measurements go on, it is written again after each, and replaced as a whole each time, so that \
+           little is lost if the program is killed. `httperf schema` describes it. `-` is standard output, as with \
+           --json.",
+    ];
+
+    /// More about `--format`.
+    const FORMAT_DETAILS: &'static [&'static str] =
+        &["Default: text, whose rows appear as measurements are made."];
+
     /// Destinations of the document.
     fn outputs(&mut self) -> &mut Outputs;
 
     /// `--output`.
     const OUTPUT: Opt<Self> =
         Opt::with_value("output", "FILE", "writes the results as a JSON document, for report and plot")
-            .details(&[
-                "While measurements go on, it is written again after each, and replaced as a whole each time, so that \
-                 little is lost if the program is killed. `httperf schema` describes it. `-` is standard output, as with \
-                 --json.",
-            ])
+            .details(Self::OUTPUT_DETAILS)
             .apply(|args, value| {
                 if value.os_str() == STDOUT {
                     args.outputs().form = Form::Json;
@@ -138,7 +161,7 @@ pub trait TakesOutputs: Sized {
     /// `--format`.
     const FORMAT: Opt<Self> =
         Opt::with_value("format", Self::FORMATS, "prints the results in this form on standard output")
-            .details(&["Default: text, whose rows appear as measurements are made."])
+            .details(Self::FORMAT_DETAILS)
             .apply(|args, value| {
                 let name = String::from_utf8_lossy(value.bytes());
                 let is_one = Self::FORMATS.split('|').any(|known| known == name);

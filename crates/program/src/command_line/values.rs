@@ -14,7 +14,21 @@ pub(crate) fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
 
 /// Reads a number above 0.
 pub(crate) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
-    nonzero(value).ok_or_else(|| ParseStop::expected(name, "a number above 0", value))
+    positive_of(name, "a number", value)
+}
+
+/// Reads a number above 0; `what` it is, such as `a number of bytes`. Of one that is too large, the message says what the
+/// largest is.
+pub(crate) fn positive_of(name: &str, what: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
+    let is_large = || {
+        let digits = value.bytes();
+        digits.iter().all(u8::is_ascii_digit) && digits.iter().any(|&digit| digit != b'0')
+    };
+    let expected = || match is_large() {
+        true => format!("{what} from 1 to {}", u32::MAX),
+        false => format!("{what} above 0"),
+    };
+    nonzero(value).ok_or_else(|| ParseStop::expected(name, &expected(), value))
 }
 
 /// Reads a number above 0; `None` for anything else.

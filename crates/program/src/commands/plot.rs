@@ -12,8 +12,9 @@ use httperf_report::{Kind, Report, Saved};
 
 use crate::command_line::args::{STDOUT, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::outputs::ReadFile;
 use crate::commands::saved::read_any;
-use crate::runner::results::{cannot_write, file};
+use crate::runner::results::{cannot_write, ensure_apart, file};
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf plot`.
@@ -156,6 +157,8 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 /// The picture, unless it went to a file.
 fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
     ensure!(!args.files.is_empty(), "expected the name of a result, got none");
+    let written: Vec<_> = args.output.iter().map(|name| ("--output", name.clone())).collect();
+    ensure_apart(&written, &args.files.iter().map(ReadFile::plain).collect::<Vec<_>>())?;
     let format = form(args)?;
     let picture = drawn(args)?;
     let bytes = match format {

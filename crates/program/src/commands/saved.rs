@@ -1,8 +1,9 @@
 //! The subcommands that take documents up again: `report` renders them, `merge` adds them up, `rerun` runs their plan.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{fs, io};
+use std::{fmt, fs, io};
 
 use anyhow::Context;
 use httperf_plan::Plan;
@@ -11,11 +12,12 @@ use httperf_report::{Form, Saved, Screen, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::command_line::outputs::ReadFile;
 use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::monitor::read_of_rank;
-use crate::runner::results::{cannot_write, file};
+use crate::runner::results::{cannot_write, ensure_apart, file};
 use crate::terminal;
 use crate::terminal::colour::ColourChoice;
 use crate::terminal::messages::Program;
@@ -92,8 +94,11 @@ pub mod report {
             let report = saved.report();
             report.render(args.form, screen).with_context(|| {
                 let (form, kind) = (args.form.name(), report.kind());
+                let has = |form: &Form| report.render(*form, screen).is_some();
+                let forms: Vec<&str> = Form::ALL.into_iter().filter(has).map(Form::name).collect();
                 format!(
-                    "--format: expected a form that a {kind} has for `{}`, got `{form}`",
+                    "--format: expected a form that a {kind} has ({}) for `{}`, got `{form}`",
+                    forms.join(", "),
                     name.to_string_lossy()
                 )
             })
@@ -169,6 +174,8 @@ pub mod merge {
     /// The sum, unless it went to a file.
     fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
         anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
+        let written: Vec<_> = args.output.iter().map(|name| ("--output", name.clone())).collect();
+        ensure_apart(&written, &args.files.iter().map(ReadFile::plain).collect::<Vec<_>>())?;
         let (mut documents, mut names, mut logs) = (Vec::new(), Vec::new(), Vec::new());
         for name in &args.files {
             let bytes = bytes(name)?;
@@ -182,12 +189,14 @@ pub mod merge {
             }
         }
         anyhow::ensure!(!documents.is_empty(), "expected the name of a result among them, got logs alone");
+        let of = |first: usize, other: usize, what: &dyn fmt::Display| {
+            let [first, other] = [first, other].map(|index| names[index].to_string_lossy());
+            anyhow::anyhow!("`{first}` and `{other}` {what}")
+        };
         let mut merged = result::merge(documents).map_err(|error| match error {
-            MergeError::Twice { first, other, common } => {
-                let [first, other] = [first, other].map(|index| names[index].to_string_lossy());
-                anyhow::anyhow!("`{first}` and `{other}` {common}")
-            }
-            error => error.into(),
+            MergeError::Twice { first, other, common } => of(first, other, &common),
+            MergeError::Apart { first, other, apart } => of(first, other, &apart),
+            error @ MergeError::Nothing => error.into(),
         })?;
         for (name, rank, told) in logs {
             let added = match &mut merged.fleet {
@@ -238,12 +247,13 @@ pub mod rerun {
         }
         let program = program.quieted(args.quiet);
         match load(&args) {
-            Ok(plan) => runner::run(&program, &args, plan).unwrap_or_else(|status| status),
+            Ok((plan, file)) => runner::run(&program, &args, plan, &[file]).unwrap_or_else(|status| status),
             Err(error) => program.fail(&error),
         }
     }
 
-    fn load(args: &Args) -> anyhow::Result<Plan> {
+    /// The plan, and the file that it is in.
+    fn load(args: &Args) -> anyhow::Result<(Plan, PathBuf)> {
         let [name] = &args.stray_words[..] else {
             anyhow::bail!("expected the name of one result, got {}", args.stray_words.len());
         };
@@ -251,7 +261,8 @@ pub mod rerun {
         let plan =
             make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
         let (calls, clocks) = (args.results.calls.is_some(), args.metrics.option().is_some());
-        Ok(plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?)
+        let plan = plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?;
+        Ok((plan, name.into()))
     }
 }
 

@@ -13,7 +13,7 @@ use prost_reflect::MethodDescriptor;
 use thiserror::Error;
 
 use self::reflection::ReflectionError;
-use crate::command_line::args::{GrpcArgs, GrpcMethod};
+use crate::command_line::args::{Args, GrpcArgs, GrpcMethod};
 
 /// Messages for a method, and the form of its replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Calls {
 #[derive(Debug, Error)]
 pub enum GrpcError {
     /// A file that cannot be read.
-    #[error("{option}: cannot read {path}: {error}", path = .path.display())]
+    #[error("{option}: cannot read `{path}`: {error}", path = .path.display())]
     Unreadable {
         /// The option that names it.
         option: &'static str,
@@ -109,12 +109,15 @@ fn listed(names: &[String]) -> String {
     list
 }
 
-/// Prepares the messages of a run. `plan`: that of the run, whose server is asked for a description if no file has one.
-pub(crate) fn calls(args: &GrpcArgs, method: &GrpcMethod, plan: &Plan) -> Result<Calls, GrpcError> {
+/// Prepares the messages of a run. `plan`: that of the run, whose server is asked for a description if no file has one,
+/// unless nobody is to be asked.
+pub(crate) fn calls(args: &Args, method: &GrpcMethod, plan: &Plan) -> Result<Calls, GrpcError> {
+    let asks_nobody = args.asks_nobody;
+    let args = &args.grpc;
     if let Some(path) = &args.raw {
         return Ok(Calls { messages: vec![read("--grpc-raw", path)?], server_streams: args.server_streams });
     }
-    if args.asks_server() && args.asks_nobody {
+    if args.asks_server() && asks_nobody {
         return Ok(Calls { messages: vec![Vec::new()], server_streams: false });
     }
     let descriptor = describe(args, method, plan)?;

@@ -135,7 +135,7 @@ pub(crate) fn check_unchanged(recorded: &Recorded) -> anyhow::Result<()> {
     let sha256 = httperf_plan::Sha256(hasher.finalize().into());
     anyhow::ensure!(
         sha256 == recorded.sha256,
-        "expected {shown} to be what it was, got a file of another SHA-256"
+        "expected `{shown}` to be what it was, got a file of another SHA-256"
     );
     Ok(())
 }

@@ -241,7 +241,9 @@ impl Observer for Printer<'_> {
             }
             Observation::UnexpectedError { errno } => {
                 if !self.printing.unexpected_error.swap(true, Ordering::Relaxed) {
-                    program.say(format_args!("connection failed with unexpected error {errno}"));
+                    let name = io::Error::from_raw_os_error(errno).to_string();
+                    let name = name.split(" (os error").next().unwrap_or_default();
+                    program.say(format_args!("connection failed with unexpected error {errno} ({name})"));
                 }
             }
             // What is wrong with HTTP/2 is counted by reason, and told when the run is over.

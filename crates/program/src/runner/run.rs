@@ -1,7 +1,7 @@
 //! One run: watched, judged, and reported.
 
-use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,15 +20,17 @@ use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};
 use super::monitor::{self, Feed, MetricsSettings, Monitor};
 use super::print::{Printer, Printing};
-use super::results::{CallLog, CallSender, OwnResult, ResultFiles, steps_of};
+use super::results::{CallLog, CallSender, OwnResult, ResultFiles, ensure_run_apart, steps_of};
 use super::trace;
 
 /// Carries out the plan, prints its report and writes the files that were asked for. Of a fleet, this is rank 0's task.
+/// `read`: the files that were read besides those of the plan and those that options name.
 ///
 /// # Errors
 /// The exit status of a run that could not be carried out or reported. The reason was printed.
-pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+pub fn run(program: &Program, args: &Args, plan: Plan, read: &[PathBuf]) -> Result<ExitCode, ExitCode> {
     let program = &fleet::named(program, &args.fleet);
+    ensure_run_apart(args, &plan, read).map_err(|error| program.fail(&error))?;
     let seat = Seat::of(&args.fleet).map_err(|error| program.fail(&error))?;
     let plan = match &seat {
         Some(seat) => seat.plan(plan).map_err(|error| program.fail(&error))?,
@@ -44,12 +46,8 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
 /// Carries out a plan alone, as the first of several ranks, or as one that does not meet the others.
 fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Result<ExitCode, ExitCode> {
     let at = args.fleet.start_at.map(AtTime::new).transpose().map_err(|error| program.fail(&error))?;
-    let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
-    let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
-    let lines = args.metrics.influx_file().map(|name| ("--influx", name));
-    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).chain(lines).collect();
     let (runner, (outputs, calls, own)) = Runner::start(program, &[&plan], || {
-        let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
+        let outputs = ResultFiles::prepare(&args.results)?;
         let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;
         let own = OwnResult::prepare(&args.results, seat.map_or(0, |seat| seat.rank.index()))?;
         Ok((outputs, calls, own))

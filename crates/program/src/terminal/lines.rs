@@ -3,6 +3,7 @@
 //! Messages go through here, so that none is torn by a progress line or lost behind the screen; and the terminal is
 //! given back from here, however the run ends.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -46,8 +47,10 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a message, with its line end, where it will be seen. If that fails there is no one left to tell.
+/// Writes a message, with its line end, where it will be seen. If that fails there is no one left to tell. What was typed,
+/// read or received and is in the message cannot control the terminal.
 pub(crate) fn complain(message: &[u8]) {
+    let message = &visible(message)[..];
     let shown = {
         let mut state = state();
         match state.shown {
@@ -62,6 +65,31 @@ pub(crate) fn complain(message: &[u8]) {
         Shown::Line => io::stderr().write_all(&[CLEAR_LINE, message].concat()).unwrap_or_default(),
         Shown::Screen => {}
     }
+}
+
+/// A message with its control characters escaped, except line ends and tabs.
+fn visible(message: &[u8]) -> Cow<'_, [u8]> {
+    let is_control = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t');
+    // Those from U+0080 to U+009F, in UTF-8.
+    let is_wide = |pair: &[u8]| matches!(pair, [0xc2, 0x80..=0x9f]);
+    if !message.iter().any(|&byte| is_control(byte)) && !message.windows(2).any(is_wide) {
+        return Cow::Borrowed(message);
+    }
+    let mut shown = Vec::with_capacity(message.len());
+    let mut rest = message;
+    while let [byte, after @ ..] = rest {
+        if let Some(pair) = rest.get(..2).filter(|pair| is_wide(pair)) {
+            shown.extend_from_slice(format!("\\u{{{:x}}}", pair[1]).as_bytes());
+            rest = &rest[2..];
+            continue;
+        }
+        match is_control(*byte) {
+            true => shown.extend(byte.escape_ascii()),
+            false => shown.push(*byte),
+        }
+        rest = after;
+    }
+    Cow::Owned(shown)
 }
 
 /// The last message that waits for the end of the full-screen view.
@@ -122,4 +150,17 @@ fn restore_on_panic() {
             report(panic);
         }));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_cannot_control_the_terminal() {
+        let shown = |message: &[u8]| String::from_utf8_lossy(&visible(message)).into_owned();
+        assert_eq!(shown(b"got `\x1b[2J\r\x07`\n\tx\n"), "got `\\x1b[2J\\r\\x07`\n\tx\n");
+        assert_eq!(shown("a\u{9b}2J ä € …\u{7f}".as_bytes()), "a\\u{9b}2J ä € …\\x7f");
+        assert_eq!(&*visible(b"\xff\xc2"), b"\xff\xc2");
+    }
 }

@@ -14,6 +14,7 @@ use crate::terminal::lines::complain;
 pub struct Program {
     typed: Vec<u8>,
     name: Vec<u8>,
+    is_subcommand: bool,
     is_quiet: bool,
 }
 
@@ -24,14 +25,19 @@ impl Program {
         let typed = typed.as_bytes().to_vec();
         let base_start = typed.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         let name = typed[base_start..].to_vec();
-        Self { typed, name, is_quiet: false }
+        Self { typed, name, is_subcommand: false, is_quiet: false }
     }
 
     /// The same program running a subcommand, which its messages then name too.
     #[must_use]
     pub fn subcommand(&self, word: &str) -> Self {
         let with_word = |name: &[u8]| [name, b" ", word.as_bytes()].concat();
-        Self { typed: with_word(&self.typed), name: with_word(&self.name), is_quiet: self.is_quiet }
+        Self {
+            typed: with_word(&self.typed),
+            name: with_word(&self.name),
+            is_subcommand: true,
+            is_quiet: self.is_quiet,
+        }
     }
 
     /// The same program as a rank of a fleet, which its messages then name too.
@@ -45,6 +51,12 @@ impl Program {
     #[must_use]
     pub fn quieted(&self, is_quiet: bool) -> Self {
         Self { is_quiet, ..self.clone() }
+    }
+
+    /// Returns whether it runs a subcommand, whose messages no script knows from the classic tool.
+    #[must_use]
+    pub fn is_subcommand(&self) -> bool {
+        self.is_subcommand
     }
 
     /// Returns whether it says nothing but errors.

@@ -144,7 +144,7 @@ pub enum Cause {
 pub struct Found {
     /// Capacity; `None` if unknown.
     pub capacity: Option<Interval>,
-    /// Highest rate sustained in a trial.
+    /// Highest rate sustained in a trial; one with too few samples is none.
     pub sustained: Option<f64>,
     /// Reason for the end; `None` while the search goes on.
     pub end: Option<End>,

@@ -395,6 +395,37 @@ fn the_last_line_says_what_was_found() {
 }
 
 #[test]
+fn a_rate_with_too_few_samples_is_not_claimed() {
+    let mut capacity = capacity("p99.9<50ms");
+    capacity.trials = vec![trial("p99.9<50ms", 100.0, bucket(600.0)).1];
+    let mut search = Search::new(SEARCHED);
+    search.note(capacity.trials[0].observed());
+    for (end, last) in [
+        (
+            End::Asked,
+            "capacity unknown (at 100 connections/s nothing was missed, but there were too few samples; interrupted)",
+        ),
+        (
+            End::TooFewSamples,
+            "capacity unknown (at 100 connections/s nothing was missed, but even the longest trials have too few \
+             samples; --trial-max allows longer ones)",
+        ),
+    ] {
+        capacity.found = Found::of(&search, Some(end));
+        assert_eq!((capacity.found.capacity, capacity.found.sustained), (None, None));
+        assert_eq!(capacity.plain_text().lines().last(), Some(last));
+    }
+    // A clear trial below it still counts.
+    capacity.trials.push(trial("p99<50ms", 50.0, bucket(600.0)).1);
+    search.note(capacity.trials[1].observed());
+    capacity.found = Found::of(&search, Some(End::Asked));
+    assert_eq!(
+        capacity.plain_text().lines().last(),
+        Some("capacity at least 50 connections/s (interrupted)")
+    );
+}
+
+#[test]
 fn a_table_has_a_row_for_each_trial() {
     let mut capacity = capacity("p99<50ms, service.p50<1s");
     capacity.trials = vec![

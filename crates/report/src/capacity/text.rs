@@ -68,19 +68,38 @@ pub(super) fn headline(capacity: &CapacityReport) -> String {
         (Some(End::NeverReached | End::ClientLimited), _, Some(least)) => {
             format!("capacity at least {} {unit} ({end})", rate(least))
         }
-        (Some(End::TooFewSamples), _, Some(most)) => {
-            let too_much = too_much(capacity, most);
-            let too_much =
-                too_much.map_or_else(String::new, |least| format!(", and {} was too much", rate(least)));
-            format!("capacity unknown (at {} {unit} nothing was missed{too_much}, but {end})", rate(most))
-        }
+        (Some(End::TooFewSamples), ..) => match unclear(capacity)
+            .into_iter()
+            .chain(found.sustained)
+            .reduce(f64::max)
+        {
+            Some(most) => {
+                let too_much = too_much(capacity, most);
+                let too_much =
+                    too_much.map_or_else(String::new, |least| format!(", and {} was too much", rate(least)));
+                format!("capacity unknown (at {} {unit} nothing was missed{too_much}, but {end})", rate(most))
+            }
+            None => format!("capacity unknown ({end})"),
+        },
         (_, Some(Interval { rate: figure, low, high }), _) => {
             let end = if end.is_empty() { end } else { format!("; {end}") };
             format!("capacity {} {unit} (95 %: {} to {}{end})", rate(figure), rate(low), rate(high))
         }
         (_, None, Some(least)) => format!("capacity at least {} {unit} ({end})", rate(least)),
-        (_, None, None) => format!("capacity unknown ({end})"),
+        (_, None, None) => match unclear(capacity) {
+            Some(most) => format!(
+                "capacity unknown (at {} {unit} nothing was missed, but there were too few samples; {end})",
+                rate(most)
+            ),
+            None => format!("capacity unknown ({end})"),
+        },
     }
+}
+
+/// Highest rate of a trial in which nothing was missed, with too few samples to tell whether the rate was sustained.
+fn unclear(capacity: &CapacityReport) -> Option<f64> {
+    let unclear = capacity.trials.iter().filter(|trial| trial.outcome == CapacityOutcome::Unclear);
+    unclear.map(|trial| trial.offered).max_by(f64::total_cmp)
 }
 
 /// Lowest rate above this one that the server did not sustain.

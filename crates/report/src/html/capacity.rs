@@ -117,7 +117,12 @@ fn tiles(capacity: &CapacityReport) -> Vec<Tile> {
             tile("Sustained in a trial", format!("{}/s", rate(sustained)), vec![unit.to_owned()])
         }
         None => {
-            tile("Sustained in a trial", "n/a".to_owned(), vec!["no trial kept the objectives".to_owned()])
+            let is_unclear = |trial: &Trial| trial.outcome == CapacityOutcome::Unclear;
+            let note = match capacity.trials.iter().any(is_unclear) {
+                true => "no trial had enough samples to tell",
+                false => "no trial kept the objectives",
+            };
+            tile("Sustained in a trial", "n/a".to_owned(), vec![note.to_owned()])
         }
     };
     let beyond = capacity.trials.iter().filter(|trial| trial.outcome.is_beyond()).map(|trial| trial.offered);

@@ -1,6 +1,6 @@
 //! The section on the ranks of a fleet.
 
-use crate::fleet::{Fleet, TITLES};
+use crate::fleet::{Fleet, TITLES, sent_away};
 use crate::result::Document;
 
 use super::cut;
@@ -26,8 +26,7 @@ impl Ranks {
             cells: std::iter::once(cut(&host, NAME_LENGTH)).chain(cells).collect(),
         };
         let missing = fleet.losses().into_iter().map(|loss| format!("missing: {}", cut(&loss, NAME_LENGTH)));
-        let strangers = (fleet.strangers > 0)
-            .then(|| format!("{} strangers came to the meeting and were sent away", fleet.strangers));
+        let strangers = (fleet.strangers > 0).then(|| sent_away(fleet.strangers));
         Some(Self {
             agreement: fleet.agreement(),
             table: Table {

@@ -25,19 +25,39 @@ pub enum MergeError {
         /// The value that they have in common.
         common: Common,
     },
+    /// Two results are not of parts of one run.
+    #[error("results {} and {} {apart}", .first + 1, .other + 1)]
+    Apart {
+        /// Index of one of them, from 0.
+        first: usize,
+        /// Index of the other.
+        other: usize,
+        /// The reason.
+        apart: Apart,
+    },
+}
+
+/// Reason why two results are not of parts of one run. Displays as the end of a sentence that begins with their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Apart {
     /// The plans differ in fields that matter.
-    #[error("the plans differ in {}", names(.0))]
     Plans(Vec<Difference>),
-    /// Some are results of ranks of a fleet and some are not, or the fleets have different sizes.
-    #[error("expected results of one fleet, or of none, got {}", fleets(.0))]
+    /// One is a result of a rank of a fleet and one is not, or the fleets have these different sizes.
     Fleets([Option<u32>; 2]),
 }
 
-/// Sizes of two fleets, for a message.
-fn fleets(sizes: &[Option<u32>; 2]) -> String {
-    let name =
-        |size: Option<u32>| size.map_or_else(|| "of none".to_owned(), |size| format!("of a fleet of {size}"));
-    format!("one {} and one {}", name(sizes[0]), name(sizes[1]))
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plans(differences) => write!(f, "have plans that differ in {}", names(differences)),
+            Self::Fleets(sizes) => {
+                let [first, other] = sizes.map(|size| {
+                    size.map_or_else(|| "of none".to_owned(), |size| format!("of a fleet of {size}"))
+                });
+                write!(f, "are {first} and {other}: expected results of one fleet, or of none")
+            }
+        }
+    }
 }
 
 /// Something two results have in common that may occur only once. Displays as the end of a sentence that
@@ -115,20 +135,21 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
             }
         }
     }
-    let mut documents = documents;
+    let mut documents: Vec<(usize, Document)> = documents.into_iter().enumerate().collect();
     // Sorted, so that whatever is kept of only one plan does not depend on the order.
-    documents.sort_by(|a, b| (a.plan.client.index, &a.parts).cmp(&(b.plan.client.index, &b.parts)));
+    documents.sort_by(|(_, a), (_, b)| (a.plan.client.index, &a.parts).cmp(&(b.plan.client.index, &b.parts)));
     let mut documents = documents.into_iter();
-    let first = documents.next().ok_or(MergeError::Nothing)?;
+    let (place, first) = documents.next().ok_or(MergeError::Nothing)?;
     let (mut parts, plan, mut summary, mut fleet) = (first.parts, first.plan, first.summary, first.fleet);
-    for document in documents {
+    for (other, document) in documents {
+        let apart = |apart| Err(MergeError::Apart { first: place, other, apart });
         let sizes = [&fleet, &document.fleet].map(|fleet| fleet.as_ref().map(|fleet| fleet.size));
         if sizes[0] != sizes[1] {
-            return Err(MergeError::Fleets(sizes));
+            return apart(Apart::Fleets(sizes));
         }
         let differences = differences(&plan, &document.plan);
         if !differences.is_empty() {
-            return Err(MergeError::Plans(differences));
+            return apart(Apart::Plans(differences));
         }
         parts.extend(document.parts);
         let slowest = plan.recording.slowest as usize;

@@ -23,7 +23,7 @@ use crate::verdict::{Verdict, verdict_of_fleet};
 
 pub use crate::json::Misshapen;
 pub(crate) use merge::same_run;
-pub use merge::{Common, Difference, MergeError, merge};
+pub use merge::{Apart, Common, Difference, MergeError, merge};
 
 /// Result of a run, or of several merged parts of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -266,7 +266,7 @@ fn different_plans_are_not_merged_and_the_differences_are_named() {
     let error = merge(vec![document(0), other]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the plans differ in arrivals ({\"exponential\":{\"mean\":0.01}} and {\"deterministic\":{\"period\":0.5}}), \
+        "results 1 and 2 have plans that differ in arrivals ({\"exponential\":{\"mean\":0.01}} and {\"deterministic\":{\"period\":0.5}}), \
          timeouts.timeout_ns (null and 5000000000)"
     );
     assert_eq!(merge(Vec::new()).unwrap_err(), MergeError::Nothing);
@@ -277,7 +277,7 @@ fn parts_with_different_settings_of_http2_are_not_merged() {
     let mut other = document(1);
     other.plan.change(|plan| plan.http2.window = httperf_plan::Window::MIN);
     let error = merge(vec![document(0), other]).unwrap_err();
-    assert_eq!(error.to_string(), "the plans differ in http2.window (6291456 and 1)");
+    assert_eq!(error.to_string(), "results 1 and 2 have plans that differ in http2.window (6291456 and 1)");
 }
 
 #[test]

@@ -228,12 +228,18 @@ impl Search {
     /// Estimated capacity; `None` until some rates were sustained and others were not.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
+        self.sustained()?;
         self.belief().map(|belief| belief.estimate())
     }
 
-    /// Highest rate sustained, if any.
+    /// Highest rate sustained, if any. A trial with too few samples does not show that its rate was.
     #[must_use]
     pub fn sustained(&self) -> Option<f64> {
+        self.highest(|outcome| outcome == TrialOutcome::Within)
+    }
+
+    /// Highest rate at which nothing was missed, if any: the search goes on above it.
+    fn passed(&self) -> Option<f64> {
         self.highest(|outcome| matches!(outcome, TrialOutcome::Within | TrialOutcome::Unclear))
     }
 
@@ -251,7 +257,7 @@ impl Search {
         {
             return again(last.length);
         }
-        let within = self.sustained();
+        let within = self.passed();
         let beyond = self.bound(within);
         if let (Some(cap), Some(within)) = (self.client_cap(), within)
             && beyond.is_none_or(|beyond| cap <= beyond)
@@ -357,7 +363,7 @@ impl Search {
     }
 
     fn belief(&self) -> Option<Belief> {
-        let within = self.sustained()?;
+        let within = self.passed()?;
         self.bound(Some(within))?;
         let told = || self.observed.iter().filter(|trial| trial.tells());
         let lowest = told().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);

@@ -124,4 +124,4 @@ class Found:
     end: End | None = None
     """Reason for the end; `None` while the search goes on."""
     sustained: float | None = None
-    """Highest rate sustained in a trial."""
+    """Highest rate sustained in a trial; one with too few samples is none."""

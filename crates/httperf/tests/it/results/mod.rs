@@ -83,6 +83,12 @@ fn standard_output_can_carry_the_document_alone() {
     let bench = Bench::new();
     let printed = succeeds(&bench.run("--num-conns 5 --output -"));
     assert_eq!(document(&printed)["summary"]["replies"], 5);
+    for arguments in ["--json --output @r.json", "--output @r.json --json"] {
+        let printed = succeeds(&bench.run(&format!("--num-conns 5 {arguments}")));
+        assert_eq!(document(&printed)["summary"]["replies"], 5, "{arguments}");
+        assert_eq!(bench.read("r.json"), printed, "{arguments}");
+        fs::remove_file(bench.path("r.json")).expect("it is ours");
+    }
 }
 
 #[test]
@@ -138,8 +144,12 @@ fn results_of_generators_that_worked_together_add_up() {
     assert_eq!(bench.read("all.json"), merged);
     succeeds(&bench.run("--rate 100 --num-conns 60 --client 1/3 --output @other.json"));
     fails(
-        &bench.command("merge @0.json @other.json"),
-        "httperf merge: the plans differ in workload.connections.count (50 and 60)\n",
+        &bench.command("merge @0.json @2.json @other.json"),
+        &format!(
+            "httperf merge: `{}` and `{}` have plans that differ in workload.connections.count (50 and 60)\n",
+            bench.path("0.json").display(),
+            bench.path("other.json").display()
+        ),
     );
 }
 
@@ -243,6 +253,15 @@ fn a_result_that_cannot_be_used_is_refused_in_a_sentence() {
     fails(
         &bench.command("report --format pdf @other.json"),
         "httperf report: --format: expected one of text, json, html, csv, tsv, markdown, junit, hgrm, got `pdf`\n",
+    );
+    succeeds(&bench.run("--num-conns 2 --output @r.json"));
+    fails(
+        &bench.command("report --format tsv @r.json"),
+        &format!(
+            "httperf report: --format: expected a form that a result has (text, json, html, csv, junit, hgrm) for `{}`, \
+             got `tsv`\n",
+            name("r.json")
+        ),
     );
     fails(
         &bench.command("report --format html @a @b"),
@@ -403,6 +422,89 @@ fn one_file_for_two_outputs_is_refused_before_anything_is_sent() {
         format!("sweep --server 127.0.0.1 --port {} --rates 10 --num-conns 1 --csv @a --tsv @a", bench.port);
     let outcome = bench.command(&sweep);
     assert!(stderr(&outcome).contains("--tsv: expected a file of its own"), "{}", stderr(&outcome));
+}
+
+#[test]
+fn a_file_that_is_read_is_never_written() {
+    let bench = Bench::new();
+    let url = format!("http://127.0.0.1:{}/", bench.port);
+    succeeds(&bench.run("--num-conns 5 --rate 100 --output @r.json"));
+    succeeds(&bench.run("--num-conns 5 --rate 100 --output @other.json"));
+    succeeds(&bench.command("new @shop"));
+    for (name, text) in [
+        ("body", "text"),
+        ("options.toml", "[options]\nrate = 5\n"),
+        ("log", "127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] \"GET /a HTTP/1.0\" 200 2\n"),
+    ] {
+        fs::write(bench.path(name), text).expect("written");
+    }
+    std::os::unix::fs::symlink(bench.path("r.json"), bench.path("link")).expect("linked");
+    fs::hard_link(bench.path("body"), bench.path("second-name")).expect("linked");
+    for (command, option, file, why) in [
+        (
+            "--body-file @body --output @second-name URL",
+            "--output",
+            "second-name",
+            "which --body-file names too",
+        ),
+        (
+            "--add-header-file @body --interval-log @./body URL",
+            "--interval-log",
+            "./body",
+            "which --add-header-file names too",
+        ),
+        ("run @shop.toml --base URL --output @shop.toml", "--output", "shop.toml", "which is read"),
+        ("run @shop.toml --check --html @shop.hurl", "--html", "shop.hurl", "which is read"),
+        ("run @options.toml --base URL --calls @options.toml", "--calls", "options.toml", "which is read"),
+        ("replay @log URL --csv @log", "--csv", "log", "which is read"),
+        ("import log @log --output @log --force", "--output", "log", "which is read"),
+        ("rerun @r.json --html @link", "--html", "link", "which is read"),
+        ("compare @r.json @other.json --html @other.json", "--html", "other.json", "which is read"),
+        ("plot @link --format svg --output @r.json", "--output", "r.json", "which is read"),
+        ("merge @r.json --output @r.json", "--output", "r.json", "which is read"),
+        (
+            "sweep URL --rates 5 --num-conns 1 --body-file @body --csv @body",
+            "--csv",
+            "body",
+            "which --body-file names too",
+        ),
+        (
+            "capacity URL --slo p99<1s --body-file @body --json --output @body",
+            "--output",
+            "body",
+            "which --body-file names too",
+        ),
+        (
+            "ab URL URL --rounds 1 --trial 0.1 --body-file @body --svg @body",
+            "--svg",
+            "body",
+            "which --body-file names too",
+        ),
+    ] {
+        let before = fs::read(bench.path(file)).expect("it is there");
+        let outcome = bench.command(&command.replace("URL", &url));
+        let expected =
+            format!("{option}: expected a file of its own, got `{}`, {why}\n", bench.path(file).display());
+        assert!(stderr(&outcome).ends_with(&expected), "{command}: {}", stderr(&outcome));
+        assert_eq!(outcome.exit, Exit::Code(1), "{command}");
+        assert_eq!(fs::read(bench.path(file)).expect("it is there"), before, "{command}");
+    }
+    let counts = bench.stop();
+    assert_eq!(counts.requests, 10, "only the first two runs sent something");
+}
+
+#[test]
+fn a_sweep_goes_on_in_the_file_that_it_was_in_and_writes_nothing_else_there() {
+    let bench = Bench::new();
+    let target = format!("--server 127.0.0.1 --port {}", bench.port);
+    succeeds(
+        &bench.command(&format!("sweep {target} --rates 50,100 --num-conns 5 --settle 0 --output @s.json")),
+    );
+    succeeds(&bench.command("sweep --resume @s.json --output @s.json"));
+    for outputs in ["--csv @s.json", "--output @t.json --csv @s.json"] {
+        let outcome = bench.command(&format!("sweep --resume @s.json {outputs}"));
+        assert!(stderr(&outcome).contains(": expected a file of its own, got `"), "{}", stderr(&outcome));
+    }
 }
 
 #[test]

@@ -335,7 +335,7 @@ fn a_renegotiation_is_refused_and_ends_the_connection() {
     assert_eq!(run.exit, Exit::Code(0), "{run}");
     run.check("replies=0 errors=1 other=1");
     assert!(
-        run.stderr.contains("TLS ended 1 connections, the most frequent reason: no renegotiation"),
+        run.stderr.contains("TLS ended 1 connection, the most frequent reason: no renegotiation"),
         "{run}"
     );
 }

@@ -25,8 +25,6 @@ pub struct GrpcArgs {
     pub protosets: Vec<OsString>,
     /// `--grpc-deadline`.
     pub deadline: Option<Duration>,
-    /// The server is not asked for its messages, as it cannot be reached from here: a plan is made to be checked.
-    pub asks_nobody: bool,
 }
 
 /// A method, as `--grpc` names it.

@@ -1,5 +1,6 @@
 //! The arguments: the value of every option as it was typed, before anything was looked up.
 
+mod files;
 mod fleet;
 mod grpc;
 mod http2;
@@ -167,6 +168,9 @@ pub struct Args {
     /// `--quiet`.
     pub quiet: bool,
 
+    /// True if nobody is asked over the network, neither for addresses of names nor for descriptions of services: a plan
+    /// is made only to be checked or shown.
+    pub asks_nobody: bool,
     /// The options of a run as they were typed, in order.
     pub given: Vec<Given>,
     /// `--print-workload`.
@@ -301,6 +305,7 @@ impl Default for Args {
             metrics: MetricsArgs::default(),
             live: false,
             quiet: false,
+            asks_nobody: false,
             given: Vec::new(),
             prints_workload: false,
             notices: Vec::new(),

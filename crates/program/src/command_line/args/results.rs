@@ -18,6 +18,8 @@ pub struct ResultArgs {
     pub until: Option<Precision>,
     /// `--output`.
     pub output: Option<OsString>,
+    /// `--json`.
+    pub prints_json: bool,
     /// `--html`.
     pub html: Option<OsString>,
     /// `--csv`.
@@ -58,6 +60,7 @@ impl Default for ResultArgs {
             drain: 0.0,
             until: None,
             output: None,
+            prints_json: false,
             html: None,
             csv: None,
             hgrm: None,
@@ -81,7 +84,7 @@ impl ResultArgs {
     /// Returns whether standard output carries the result document and nothing else.
     #[must_use]
     pub fn document_on_stdout(&self) -> bool {
-        self.output.as_deref().is_some_and(|file| file == STDOUT)
+        self.prints_json || self.output.as_deref().is_some_and(|file| file == STDOUT)
     }
 
     /// The folder to which each rank of a fleet writes its own document, if `--output` names one.

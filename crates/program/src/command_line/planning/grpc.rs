@@ -25,7 +25,7 @@ pub(super) fn headers(args: &Args) -> Vec<Header> {
 /// Gives the requests of a plan their messages.
 pub(super) fn complete(args: &Args, method: &GrpcMethod, plan: Plan) -> Result<Plan, super::Error> {
     let servers = plan.targets.len();
-    let Calls { messages, server_streams } = grpc::calls(&args.grpc, method, &plan)?;
+    let Calls { messages, server_streams } = grpc::calls(args, method, &plan)?;
     let mut bodies = Vec::with_capacity(messages.len());
     for message in &messages {
         if u32::try_from(message.len()).is_err() {

@@ -31,7 +31,7 @@ use crate::recording::check_unchanged;
 #[derive(Debug, Error)]
 pub enum MaterialError {
     /// A file that cannot be read.
-    #[error("{option}: cannot read {path}: {error}", path = .path.display())]
+    #[error("{option}: cannot read `{path}`: {error}", path = .path.display())]
     Unreadable {
         /// The option that names it.
         option: &'static str,
@@ -60,7 +60,7 @@ pub enum MaterialError {
         error: targets_file::Error,
     },
     /// A file that a list names, and that cannot be read.
-    #[error("--targets: {path}:{line}: cannot read {body}: {error}", path = .path.display(), body = .body.display())]
+    #[error("--targets: {path}:{line}: cannot read `{body}`: {error}", path = .path.display(), body = .body.display())]
     ListedBody {
         /// The list.
         path: PathBuf,
@@ -505,6 +505,39 @@ pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
     Ok(plan.try_into()?)
 }
 
+/// The files that a plan was made of: bodies, prompts, feeds and recordings.
+pub(crate) fn files_of(plan: &Plan) -> Vec<PathBuf> {
+    let listed = match &plan.uris {
+        UriSource::Requests(requests) => &requests[..],
+        _ => &[],
+    };
+    let bodies = listed.iter().filter_map(|request| request.body.as_ref()).chain(&plan.request.body);
+    let parts = bodies.flat_map(|body| &body.parts).filter_map(|part| match part {
+        BodyPart::File(file) => Some(file),
+        BodyPart::Text(_) => None,
+    });
+    let mut files: Vec<PathBuf> = parts.map(|file| file.path.clone()).collect();
+    if let UriSource::Prompts(prompts) = &plan.uris {
+        files.push(prompts.file.path.clone());
+    }
+    match &plan.workload {
+        Workload::Scenarios(scenarios) => {
+            let parts = scenarios.requests.iter().filter_map(|request| request.body.as_ref()).flatten();
+            files.extend(parts.filter_map(|part| match part {
+                StepBodyPart::File(file) => Some(file.path.clone()),
+                StepBodyPart::Text(_) => None,
+            }));
+            files.extend(scenarios.feeds.iter().map(|feed| feed.path.clone()));
+        }
+        Workload::Replay(replay) => {
+            files.push(replay.recorded.path.clone());
+            files.extend(replay.bodies.iter().map(|body| body.file.path.clone()));
+        }
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => {}
+    }
+    files
+}
+
 /// Files that were read again, by their paths.
 #[derive(Default)]
 struct ReadAgain(HashMap<PathBuf, BodyFile>);
@@ -529,11 +562,11 @@ impl ReadAgain {
         let shown = path.display();
         let file = match self.0.get(path) {
             Some(file) => file.clone(),
-            None => read(path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {error}"))?,
+            None => read(path).map_err(|error| anyhow::anyhow!("cannot read `{shown}`: {error}"))?,
         };
         anyhow::ensure!(
             file.sha256 == sha256,
-            "expected {shown} to be what it was, got a file of another SHA-256"
+            "expected `{shown}` to be what it was, got a file of another SHA-256"
         );
         self.0.insert(path.to_owned(), file.clone());
         Ok(file)
@@ -655,7 +688,7 @@ mod tests {
         let missing = missing.to_str().unwrap();
         check_error(
             &["--body-file", missing],
-            &format!("--body-file: cannot read {missing}: No such file or directory (os error 2)"),
+            &format!("--body-file: cannot read `{missing}`: No such file or directory (os error 2)"),
         );
     }
 
@@ -766,7 +799,7 @@ mod tests {
         check_error(
             &[&argument],
             &format!(
-                "--targets: {path}:2: cannot read {}: No such file or directory (os error 2)",
+                "--targets: {path}:2: cannot read `{}`: No such file or directory (os error 2)",
                 missing.display()
             ),
         );
@@ -843,7 +876,7 @@ mod tests {
         fs::write(path, "Hullo\n").unwrap();
         assert_eq!(
             read_files_again(saved()).unwrap_err().to_string(),
-            format!("expected {path} to be what it was, got a file of another SHA-256")
+            format!("expected `{path}` to be what it was, got a file of another SHA-256")
         );
     }
 
@@ -861,7 +894,7 @@ mod tests {
         fs::write(path, "others").unwrap();
         assert_eq!(
             read_files_again(saved()).unwrap_err().to_string(),
-            format!("expected {path} to be what it was, got a file of another SHA-256")
+            format!("expected `{path}` to be what it was, got a file of another SHA-256")
         );
     }
 }

@@ -39,6 +39,7 @@ use crate::terminal::messages::Program;
 pub use self::http2::Http2Error;
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
+pub(crate) use self::material::files_of;
 pub use self::objectives::ObjectiveError;
 pub(crate) use self::objectives::can_watch;
 pub(crate) use self::saved::make_runnable;
@@ -329,7 +330,12 @@ impl Error {
 
     /// Prints it, and returns the exit status for it.
     pub fn explain(&self, program: &Program) -> ExitCode {
-        program.say_bytes(self.text().as_bytes());
+        match self {
+            Self::ServerAddress(name) if program.is_subcommand() => {
+                program.say(format_args!("cannot resolve `{name}`"));
+            }
+            _ => program.say_bytes(self.text().as_bytes()),
+        }
         ExitCode::FAILURE
     }
 }
@@ -403,7 +409,19 @@ fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Vec<u8>, H
             Err(_) => warn("failed to open header file".to_owned()),
         }
     }
+    if !headers.is_empty() && !ends_a_line(&headers) {
+        let option = if args.add_header_file.is_some() { "--add-header-file" } else { "--add-header" };
+        warn(format!(
+            "warning: {option}: expected a \\n at the end, without which the server does not see where the request ends"
+        ));
+    }
     Ok(headers)
+}
+
+/// Returns whether what follows these header lines begins a line, or the header has ended in them.
+fn ends_a_line(lines: &[u8]) -> bool {
+    let has = |text: &[u8]| lines.windows(text.len()).any(|part| part == text);
+    lines.ends_with(b"\n") || has(b"\n\n") || has(b"\n\r\n")
 }
 
 fn workload(

@@ -1,7 +1,7 @@
 //! From what was typed about addresses to the way of connections: local addresses, those of servers, what stands in for
 //! them. Resolves names.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -172,6 +172,19 @@ impl<'a> Route<'a> {
         }
     }
 
+    /// Stand-ins for the addresses of a host whose name is not looked up; none for what is no name.
+    fn assumed(&self, host: &[u8]) -> Vec<SocketAddr> {
+        let name = text(resolve::bare(host));
+        if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+            return Vec::new();
+        }
+        let loopback = match self.source {
+            Some(IpAddr::V6(_)) => IpAddr::from(Ipv6Addr::LOCALHOST),
+            Some(IpAddr::V4(_)) | None => IpAddr::from(Ipv4Addr::LOCALHOST),
+        };
+        vec![SocketAddr::new(name.parse().unwrap_or(loopback), 0)]
+    }
+
     /// The addresses of a host that connections take: all, or the first. Never empty.
     fn addresses(
         &self,
@@ -179,7 +192,7 @@ impl<'a> Route<'a> {
         port: u16,
         unknown: impl Fn() -> Error,
     ) -> Result<Vec<SocketAddr>, Error> {
-        let mut addresses = resolve::all(host);
+        let mut addresses = if self.args.asks_nobody { self.assumed(host) } else { resolve::all(host) };
         let first = *addresses.first().ok_or_else(&unknown)?;
         if let Some(source_address) = self.source {
             addresses.retain(|address| address.is_ipv4() == source_address.is_ipv4());

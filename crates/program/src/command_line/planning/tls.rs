@@ -79,7 +79,7 @@ pub enum TlsError {
     #[error("SSL certificate and key failed consistency check: {0}")]
     Identity(String),
     /// A file or a directory of certificates to trust that cannot be used.
-    #[error("{option}: {reason} {path}", path = path.display())]
+    #[error("{option}: {reason} `{path}`", path = path.display())]
     Trust {
         /// The option that names it.
         option: &'static str,
@@ -251,7 +251,7 @@ fn identity(args: &Args) -> Result<Option<Identity>, TlsError> {
     let key = given.key.as_ref().unwrap_or(certificate);
     let read = |option: &str, file: &OsStr| {
         fs::read(file).map_err(|error| {
-            TlsError::Identity(format!("{option}: cannot read {}: {error}", file_name(file)))
+            TlsError::Identity(format!("{option}: cannot read `{}`: {error}", file_name(file)))
         })
     };
     Ok(Some(Identity {
@@ -295,7 +295,7 @@ fn trust(args: &Args) -> Result<Trust, TlsError> {
 }
 
 fn unusable(option: &'static str, path: &OsString, error: &io::Error) -> TlsError {
-    TlsError::Refused { option, reason: format!("cannot read {}: {error}", file_name(path)) }
+    TlsError::Refused { option, reason: format!("cannot read `{}`: {error}", file_name(path)) }
 }
 
 /// A larger file in a directory of certificates is something else.
@@ -376,17 +376,27 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
         ConfigError::Protocol => {
             refused("--tls-alpn", "expected names of 1 to 255 bytes, separated by commas".to_owned())
         }
-        ConfigError::Certificate => Err(TlsError::Identity(format!(
-            "{certificate_option}: expected a PEM certificate in {certificate}"
-        ))),
+        ConfigError::Certificate => {
+            let why = match args.tls.certificate {
+                Some(_) => "",
+                None => " beside the key, as no --ssl-certificate names a file of its own",
+            };
+            Err(TlsError::Identity(format!(
+                "{certificate_option}: expected a PEM certificate in `{certificate}`{why}"
+            )))
+        }
         ConfigError::Key => {
-            Err(TlsError::Identity(format!("{key_option}: expected a PEM private key in {key}")))
+            let why = match args.tls.key {
+                Some(_) => "",
+                None => " beside the certificate, as no --ssl-key names a file of its own",
+            };
+            Err(TlsError::Identity(format!("{key_option}: expected a PEM private key in `{key}`{why}")))
         }
         ConfigError::EncryptedKey => Err(TlsError::Identity(format!(
-            "{key_option}: expected a key that is not encrypted in {key} (`openssl pkey -in KEY -out NEW` decrypts it)"
+            "{key_option}: expected a key that is not encrypted in `{key}` (`openssl pkey -in KEY -out NEW` decrypts it)"
         ))),
         ConfigError::Mismatch => Err(TlsError::Identity(format!(
-            "{key_option}: expected the key of the certificate in {certificate}, got that of another in {key}"
+            "{key_option}: expected the key of the certificate in `{certificate}`, got that of another in `{key}`"
         ))),
         ConfigError::Roots => {
             refused("--ssl-ca-file", "expected PEM certificates that can be read".to_owned())
@@ -681,13 +691,13 @@ mod tests {
         assert!(tls(&["--ssl", &both]).identity.is_some());
         let prefix = "SSL certificate and key failed consistency check: ";
         for (certificate, key, reason) in [
-            ("text", "key", format!("--ssl-certificate: expected a PEM certificate in {}", path("text"))),
-            ("cert", "text", format!("--ssl-key: expected a PEM private key in {}", path("text"))),
+            ("text", "key", format!("--ssl-certificate: expected a PEM certificate in `{}`", path("text"))),
+            ("cert", "text", format!("--ssl-key: expected a PEM private key in `{}`", path("text"))),
             (
                 "cert",
                 "other",
                 format!(
-                    "--ssl-key: expected the key of the certificate in {}, got that of another in {}",
+                    "--ssl-key: expected the key of the certificate in `{}`, got that of another in `{}`",
                     path("cert"),
                     path("other")
                 ),
@@ -696,7 +706,7 @@ mod tests {
                 "cert",
                 "encrypted",
                 format!(
-                    "--ssl-key: expected a key that is not encrypted in {} (`openssl pkey -in KEY -out NEW` decrypts it)",
+                    "--ssl-key: expected a key that is not encrypted in `{}` (`openssl pkey -in KEY -out NEW` decrypts it)",
                     path("encrypted")
                 ),
             ),
@@ -704,7 +714,7 @@ mod tests {
                 "missing",
                 "key",
                 format!(
-                    "--ssl-certificate: cannot read {}: No such file or directory (os error 2)",
+                    "--ssl-certificate: cannot read `{}`: No such file or directory (os error 2)",
                     path("missing")
                 ),
             ),
@@ -723,14 +733,18 @@ mod tests {
         let unchecked = format!("--ssl-ca-file={}", path("missing"));
         assert!(planned(&["--ssl", &unchecked]).0.is_err(), "even if nothing is to be checked");
         for (option, name, reason) in [
-            ("--ssl-ca-file", "text", format!("expected PEM certificates in {}", path("text"))),
-            ("--ssl-ca-file", "malformed", format!("expected PEM certificates in {}", path("malformed"))),
-            ("--ssl-ca-path", "broken", format!("expected PEM certificates in {}", path("broken/ca.pem"))),
-            ("--ssl-ca-path", "empty", format!("expected files with PEM certificates in {}", path("empty"))),
+            ("--ssl-ca-file", "text", format!("expected PEM certificates in `{}`", path("text"))),
+            ("--ssl-ca-file", "malformed", format!("expected PEM certificates in `{}`", path("malformed"))),
+            ("--ssl-ca-path", "broken", format!("expected PEM certificates in `{}`", path("broken/ca.pem"))),
+            (
+                "--ssl-ca-path",
+                "empty",
+                format!("expected files with PEM certificates in `{}`", path("empty")),
+            ),
             (
                 "--ssl-ca-file",
                 "missing",
-                format!("cannot read {}: No such file or directory (os error 2)", path("missing")),
+                format!("cannot read `{}`: No such file or directory (os error 2)", path("missing")),
             ),
         ] {
             assert_eq!(trusting(option, name).unwrap_err().to_string(), format!("{option}: {reason}"));

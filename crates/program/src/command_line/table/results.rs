@@ -2,7 +2,7 @@
 
 use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
-use crate::command_line::args::{Args, STDOUT};
+use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 
@@ -25,9 +25,9 @@ pub(crate) const FILES: &[Opt<Args>] = &[
     ])
     .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
     Opt::flag("json", "prints the result as a JSON document on standard output")
-        .details(&["The same as `--output -`."])
+        .details(&["The same as `--output -`, and leaves --output FILE its file."])
         .apply(|args, _| {
-            args.results.output = Some(STDOUT.into());
+            args.results.prints_json = true;
             Ok(())
         }),
     Opt::with_value(

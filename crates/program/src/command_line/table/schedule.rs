@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              600/m is 10 per second. The same as --period=d1/X; the last of --rate and --period counts.",
         ])
         .apply(|args, value| {
-            if value.per_second().is_some_and(|rate| rate < 0.0) {
+            if value.per_second().is_some_and(|rate| rate.is_nan() || rate < 0.0) {
                 return Err(ParseStop::expected("--rate", "a rate above 0, or 0 for one after the other", value));
             }
             args.arrivals =

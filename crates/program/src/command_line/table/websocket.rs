@@ -1,13 +1,12 @@
 //! WebSockets: what is said on each, and when.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use httperf_plan::{Answer, Every, Process, Template, token};
 
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop, Value};
-use crate::command_line::values::seconds;
+use crate::command_line::values::{positive_of, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("websocket", "opens WebSockets, as a URL that begins with ws:// or wss:// does")
@@ -39,7 +38,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("ws-size", "N", "sends messages of N bytes on WebSockets")
         .details(&["Default: 32. The number of a message is not cut, if it is longer."])
         .apply(|args, value| {
-            args.websockets.size = Some(positive("--ws-size", "a number of bytes above 0", value)?);
+            args.websockets.size = Some(positive_of("--ws-size", "a number of bytes", value)?);
             Ok(())
         }),
     Opt::flag("ws-binary", "sends binary messages on WebSockets instead of text")
@@ -105,7 +104,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("ws-fragment", "N", "sends messages on WebSockets in fragments of N bytes")
         .apply(|args, value| {
-            args.websockets.fragment = Some(positive("--ws-fragment", "a number of bytes above 0", value)?);
+            args.websockets.fragment = Some(positive_of("--ws-fragment", "a number of bytes", value)?);
             Ok(())
         }),
     Opt::with_value("ws-protocol", "NAME[,NAME]", "offers these subprotocols for WebSockets")
@@ -120,11 +119,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
 ];
-
-fn positive(name: &str, expected: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
-    let number = value.unsigned().and_then(|number| u32::try_from(number).ok()).and_then(NonZeroU32::new);
-    number.ok_or_else(|| ParseStop::expected(name, expected, value))
-}
 
 /// A time above 0.
 fn duration(name: &str, value: Value<'_>) -> Result<Duration, ParseStop> {

@@ -18,11 +18,12 @@ use self::options::{Named, ROUNDS, SEED, parsed};
 use self::turns::{Event, SIDES, Turns};
 use crate::command_line::args::Args;
 use crate::command_line::grammar::ParseStop;
-use crate::command_line::outputs::NamedFile;
+use crate::command_line::outputs::{NamedFile, ReadFile};
 use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trials};
 use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
@@ -72,8 +73,10 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
         Place::First(seat) => seat.as_ref(),
         Place::Other(seat) => return follow_trials(program, seat, COMMAND.name, &plans),
     };
+    let read: Vec<ReadFile> =
+        sides.iter().zip(&plans).flat_map(|(side, plan)| read_files(&side.args, plan, &[])).collect();
     let (runner, mut files) =
-        Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs))?;
+        Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs, &read))?;
     let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans.to_vec())?;
     let mut progress = Progress::new(program, args.outputs.form);
     if let Err(error) = check(&runner, &plans, &mut progress) {

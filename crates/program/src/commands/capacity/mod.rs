@@ -23,6 +23,7 @@ use crate::command_line::outputs::NamedFile;
 use crate::command_line::planning;
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trials};
 use crate::runner::{OBJECTIVES_STATUS, Runner};
 use crate::terminal::messages::Program;
@@ -87,9 +88,11 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
         Place::Other(seat) => return follow_trials(program, seat, COMMAND.name, &[plan]),
     };
     let plans = vec![plan.clone()];
+    let read = read_files(&args.run, &plan, &[]);
     let search = Search::new(&args.run, CapacityReport::new(settings, plan));
     let heaviest = search.heaviest();
-    let (runner, mut files) = Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs))?;
+    let (runner, mut files) =
+        Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs, &read))?;
     runner.warn_of_problems(program, &heaviest);
     let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans)?;
     let mut progress = Progress::new(program, args.outputs.form);

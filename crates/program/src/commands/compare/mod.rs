@@ -13,7 +13,7 @@ use httperf_report::result::Document;
 
 use crate::command_line::args::os_string;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
-use crate::command_line::outputs::{Outputs, TakesOutputs};
+use crate::command_line::outputs::{Outputs, ReadFile, TakesOutputs};
 use crate::commands::saved::read;
 use crate::runner::results::documents::DocumentFiles;
 use crate::terminal::messages::Program;
@@ -74,6 +74,11 @@ pub struct CompareArgs {
 impl TakesOutputs for CompareArgs {
     const FORMATS: &'static str = "text|markdown|csv|json|html|junit";
 
+    const OUTPUT_DETAILS: &'static [&'static str] =
+        &["`httperf schema` describes it. `-` is standard output, as with --json."];
+
+    const FORMAT_DETAILS: &'static [&'static str] = &["Default: text."];
+
     fn outputs(&mut self) -> &mut Outputs {
         &mut self.outputs
     }
@@ -92,7 +97,8 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 fn compare(program: &Program, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let documents = documents(&args.files)?;
-    let mut files = DocumentFiles::prepare(&args.outputs)?;
+    let read: Vec<ReadFile> = args.files.iter().map(ReadFile::plain).collect();
+    let mut files = DocumentFiles::prepare(&args.outputs, &read)?;
     let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let named: Vec<Named<'_>> =
         names.iter().zip(&documents).map(|(name, document)| Named { name, document }).collect();

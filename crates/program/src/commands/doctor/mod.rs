@@ -11,8 +11,10 @@ use httperf_plan::SourceAddresses;
 use httperf_run::resolve;
 
 use crate::command_line::args::{TypedUrl, unknown_word};
+use crate::command_line::grammar::help::wrap;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
+use crate::terminal;
 use crate::terminal::messages::Program;
 
 use crate::runner::checks::{self, Finding, Level, Need, System};
@@ -35,7 +37,8 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
         ExitCode::FAILURE
     })?;
     let findings = checks::all(&System::this(), &args.need());
-    let report = Report { findings: &findings };
+    let columns = terminal::columns().unwrap_or(COLUMNS).max(COLUMNS_MIN);
+    let report = Report { findings: &findings, columns };
     program.print_with(|out| write!(out, "{report}"))?;
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     Ok(if has_problem { ExitCode::from(PROBLEM_STATUS) } else { ExitCode::SUCCESS })
@@ -182,7 +185,16 @@ fn server(args: &mut DoctorArgs, word: &[u8]) -> Result<(), ParseStop> {
 /// The findings, a line for each check and another for its remedy.
 struct Report<'a> {
     findings: &'a [Finding],
+    /// The length of lines.
+    columns: usize,
 }
+
+/// The column of what is said of a check.
+const TEXT_COLUMN: usize = 24;
+
+/// The length of lines, and the least where a terminal is narrower.
+const COLUMNS: usize = 80;
+const COLUMNS_MIN: usize = 60;
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,9 +204,19 @@ impl fmt::Display for Report<'_> {
                 Level::Note => "note",
                 Level::Problem => "problem",
             };
-            writeln!(f, "{level:<8} {:<14} {}", finding.name, finding.text)?;
+            let mut start = format!("{level:<8} {:<14} ", finding.name);
+            for line in wrap(&finding.text, self.columns - TEXT_COLUMN) {
+                writeln!(f, "{start:<TEXT_COLUMN$}{line}")?;
+                start.clear();
+            }
             if let Some(remedy) = &finding.remedy {
-                writeln!(f, "{:<23} mended by: {remedy}", "")?;
+                let remedy = format!("mended by: {remedy}");
+                // A command is to be copied in one piece.
+                let is_command = remedy.contains(['=', '>']);
+                let width = if is_command { usize::MAX } else { self.columns - TEXT_COLUMN };
+                for line in wrap(&remedy, width) {
+                    writeln!(f, "{:TEXT_COLUMN$}{line}", "")?;
+                }
             }
         }
         let count = |level| self.findings.iter().filter(|finding| finding.level == level).count();
@@ -264,11 +286,37 @@ mod tests {
         let findings =
             [finding(Level::Good, "clock", None), finding(Level::Problem, "open files", Some("ulimit"))];
         assert_eq!(
-            Report { findings: &findings }.to_string(),
+            Report { findings: &findings, columns: COLUMNS }.to_string(),
             "ok       clock          as it is\n\
              problem  open files     as it is\n\
              \x20                       mended by: ulimit\n\
              1 would spoil a measurement\n"
+        );
+    }
+
+    #[test]
+    fn long_lines_are_broken_but_not_in_commands() {
+        let finding = |remedy: &str| Finding {
+            level: Level::Problem,
+            name: "local ports",
+            text: "28232 local ports for one server, 2000000 are needed at 1000 connections per second"
+                .to_owned(),
+            remedy: Some(remedy.to_owned()),
+        };
+        let findings = [
+            finding("sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=2097152"),
+            finding("waiting until it is done, or stopping it (`top` shows what it is)"),
+        ];
+        assert_eq!(
+            Report { findings: &findings, columns: COLUMNS }.to_string(),
+            "problem  local ports    28232 local ports for one server, 2000000 are needed at\n\
+             \x20                       1000 connections per second\n\
+             \x20                       mended by: sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=2097152\n\
+             problem  local ports    28232 local ports for one server, 2000000 are needed at\n\
+             \x20                       1000 connections per second\n\
+             \x20                       mended by: waiting until it is done, or stopping it\n\
+             \x20                       (`top` shows what it is)\n\
+             2 would spoil a measurement\n"
         );
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, ConnectTo, FormValue, GrpcData, STDOUT, SessionKind};
+use crate::command_line::args::{Args, STDOUT};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::{planning, table};
@@ -137,7 +137,7 @@ impl Line {
             }
         }
         let words = name.map(OsString::from).into_iter().chain(rank_words).collect();
-        let written = written_files(&args);
+        let written = args.written_files().into_iter().filter(|(_, name)| is_file(name)).collect();
         Ok(Self { words, args, files, missing, written })
     }
 }
@@ -169,22 +169,8 @@ fn split<'a>(
 /// Makes the plan as a rank makes it, except that servers and proxies are those of the cluster, so that their names are not
 /// looked up here, and that local addresses are those of other machines.
 fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(), planning::Error> {
-    const ANYWHERE: &str = "127.0.0.1";
-    let mut args = args.clone();
+    let mut args = Args { asks_nobody: true, ..args.clone() };
     args.my_addresses.clear();
-    args.sources.connect_to.clear();
-    args.grpc.asks_nobody = true;
-    if let Some(proxy) = &mut args.sources.proxy {
-        ANYWHERE.clone_into(&mut proxy.host);
-    } else if args.unix_socket.is_none() {
-        args.sources.connect_to.push(ConnectTo {
-            typed: String::new(),
-            host: None,
-            port: None,
-            to_host: Some(ANYWHERE.to_owned()),
-            to_port: None,
-        });
-    }
     let mut warn = |warning| program.warn(warning);
     match file {
         Some(file) => planning::plan_of_file(program, &args, file, &mut warn),
@@ -195,60 +181,7 @@ fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(
 
 /// The files that options name to be read.
 fn named_files(args: &Args) -> Vec<PathBuf> {
-    let session = args.session.as_ref().and_then(|session| match &session.kind {
-        SessionKind::File(file) => Some(file),
-        SessionKind::Calls(_) | SessionKind::Pages(_) => None,
-    });
-    let fields = args.material.form.iter().filter_map(|field| match &field.value {
-        FormValue::File(file) => Some(file),
-        FormValue::Text(_) => None,
-    });
-    let log = args.wlog.as_ref().map(|log| &log.file);
-    let single = [
-        args.servers.as_ref(),
-        log,
-        session,
-        args.add_header_file.as_ref(),
-        args.material.body_file.as_ref(),
-        args.material.targets.as_ref(),
-        args.material.prompts.file.as_ref(),
-        args.tls.certificate.as_ref(),
-        args.tls.key.as_ref(),
-        args.tls.ca_file.as_ref(),
-        args.tls.ca_path.as_ref(),
-    ];
-    let grpc = &args.grpc;
-    let data = match &grpc.data {
-        Some(GrpcData::File(file)) => Some(file),
-        Some(GrpcData::Text(_)) | None => None,
-    };
-    let messages = data.into_iter().chain(&grpc.raw).chain(&grpc.protos).chain(&grpc.protosets);
-    single.into_iter().flatten().chain(fields).chain(messages).map(PathBuf::from).collect()
-}
-
-/// The options that write files, with these.
-fn written_files(args: &Args) -> Vec<(&'static str, OsString)> {
-    let results = &args.results;
-    let options = [
-        ("--output", &results.output),
-        ("--html", &results.html),
-        ("--csv", &results.csv),
-        ("--hgrm", &results.hgrm),
-        ("--svg", &results.svg),
-        ("--png", &results.png),
-        ("--junit", &results.junit),
-        ("--steps", &results.steps),
-        ("--calls", &results.calls),
-        ("--interval-log", &args.interval_log),
-        ("--tls-keylog", &args.tls.key_log),
-        ("--qlog", &args.quic.qlog),
-    ];
-    let lines = args.metrics.influx_file().map(|name| ("--influx", name.to_owned()));
-    options
-        .into_iter()
-        .filter_map(|(option, name)| Some((option, name.clone().filter(|name| is_file(name))?)))
-        .chain(lines)
-        .collect()
+    args.read_files().into_iter().map(|file| PathBuf::from(file.name)).collect()
 }
 
 /// Returns true if this names a file that stays where it is written.

@@ -38,7 +38,8 @@ fn print(root: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
         None => (words, None),
     };
     let mut args = FleetArgs::default();
-    grammar::parse(&COMMAND, own, Order::from_environment(), &mut args).map_err(stop)?;
+    let parsed = grammar::parse(&COMMAND, own, Order::from_environment(), &mut args);
+    parsed.map_err(|mistake| stop(if behind.is_none() { with_place(mistake) } else { mistake }))?;
     let launcher = args.launcher().map_err(stop)?;
     let ranks = args.ranks_of(launcher).map_err(stop)?;
     let behind = behind.filter(|words| !words.is_empty()).ok_or_else(|| {
@@ -63,6 +64,19 @@ fn print(root: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
     }
     program.say_bare(format_args!("next: {}", printed.next));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds to the message about an option that `httperf fleet` does not have, where none is behind `--`, that it may be one of
+/// the ranks. An option that is near in letters is then no likely remedy.
+fn with_place(mistake: ParseStop) -> ParseStop {
+    match mistake {
+        ParseStop::Usage(message) => {
+            let line = message.split(|&byte| byte == b'\n').next().unwrap_or_default().to_vec();
+            let hint = "options of the run go behind `--`: httperf fleet slurm --ranks 8 -- URL --rate 1000 --duration 30s";
+            ParseStop::Usage(line).with_hint(Some(hint.to_owned()))
+        }
+        other => other,
+    }
 }
 
 /// A fleet that a scheduler is to start.

@@ -13,7 +13,7 @@ use crate::command_line::values::{positive, seconds};
 pub const COMMAND: Command<FleetArgs> = Command {
     name: "fleet",
     summary: "Prints a job script of Slurm or manifests of Kubernetes that start a run on several machines.",
-    words: "slurm|kubernetes -- [run|replay] [ARGUMENT]...",
+    words: "slurm|kubernetes -- [run|replay|sweep|capacity|ab] [ARGUMENT]...",
     groups: &[
         Group { title: "Fleet", options: FLEET },
         Group { title: "Slurm", options: SLURM },
@@ -30,8 +30,8 @@ pub const COMMAND: Command<FleetArgs> = Command {
 const FLEET: &[Opt<FleetArgs>] = &[
     Opt::with_value("ranks", "N", "starts N processes that carry out the run together")
         .details(&[
-            "The words behind `--` are the command line of each: that of `httperf` itself, of `httperf run` or of \
-             `httperf replay`. It is checked at once, as far as that is possible here; --fleet auto is put into it. \
+            "The words behind `--` are the command line of each: that of `httperf` itself, or of `httperf run`, `replay`, \
+             `sweep`, `capacity` or `ab`. It is checked at once, as far as that is possible here; --fleet auto is put into it. \
              docs/guide/fleet.md describes fleets. mpirun needs no script: mpirun -n 8 httperf --fleet auto ….",
         ])
         .apply(|args, value| {

@@ -64,6 +64,10 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     };
     let mut args = IdleArgs::default();
     let parsed = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args);
+    let parsed = parsed.map_err(|stop| match negative(words) {
+        Some(number) if matches!(stop, ParseStop::Usage(_)) => no_count(&number),
+        _ => stop,
+    });
     let (server, count) = match parsed.and_then(|()| wanted(&args)) {
         Ok(wanted) => wanted,
         Err(stop) => return program.stop(&COMMAND.describe(), &stop),
@@ -73,23 +77,36 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     }
 }
 
+/// A word that looks like an option, and is a number below 0.
+fn negative(words: &[OsString]) -> Option<String> {
+    let texts = words.iter().filter_map(|word| word.to_str());
+    let mut numbers = texts.filter(|text| text.starts_with('-') && text.parse::<f64>().is_ok());
+    numbers.next().map(str::to_owned)
+}
+
+fn rejected(message: String) -> ParseStop {
+    ParseStop::Rejected { message: message.into_bytes(), status: WRONG }
+}
+
+fn no_count(given: &str) -> ParseStop {
+    rejected(format!("expected a number of connections from 1 to {}, got `{given}`", u32::MAX))
+}
+
 /// The server, and the number of connections.
 fn wanted(args: &IdleArgs) -> Result<(SocketAddr, u64), ParseStop> {
-    let rejected = |message: String| ParseStop::Rejected { message: message.into_bytes(), status: WRONG };
     let [server, port, count] = &args.words[..] else {
-        let given = args.words.join(" ");
-        return Err(rejected(format!(
-            "expected a server, a port and a number of connections, got `{given}`"
-        )));
+        let given = match &args.words[..] {
+            [] => "none".to_owned(),
+            words => format!("`{}`", words.join(" ")),
+        };
+        return Err(rejected(format!("expected a server, a port and a number of connections, got {given}")));
     };
     let port: u16 = port
         .parse()
         .ok()
         .filter(|&port| port > 0)
         .ok_or_else(|| rejected(format!("expected a port from 1 to 65535, got `{port}`")))?;
-    let count: u32 = count.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
-        rejected(format!("expected a number of connections from 1 to {}, got `{count}`", u32::MAX))
-    })?;
+    let count: u32 = count.parse().ok().filter(|&count| count > 0).ok_or_else(|| no_count(count))?;
     let address = (&server[..], port).to_socket_addrs();
     let address = address.ok().and_then(|mut addresses| addresses.next());
     let address = address.ok_or_else(|| rejected(format!("invalid server address {server}")))?;

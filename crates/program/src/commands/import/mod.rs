@@ -192,7 +192,13 @@ impl ImportArgs {
 }
 
 fn import(program: &Program, args: &ImportArgs, kind: Kind, file: &OsStr) -> Result<Imported, Failure> {
-    let output = Output { program, name: args.output.as_deref(), force: args.force, stem: stem(file) };
+    let output = Output {
+        program,
+        name: args.output.as_deref(),
+        force: args.force,
+        recording: file,
+        stem: stem(file),
+    };
     let (by, idle) = (args.by.unwrap_or_default(), args.idle.unwrap_or(IDLE));
     match kind {
         Kind::Log => {

@@ -11,7 +11,8 @@ use httperf_import::workload::Workload;
 use httperf_import::{Error, Report};
 
 use crate::command_line::args::STDOUT;
-use crate::runner::results::cannot_write;
+use crate::command_line::outputs::ReadFile;
+use crate::runner::results::{cannot_write, ensure_apart};
 use crate::terminal::messages::Program;
 
 /// The reason for which nothing was imported.
@@ -47,6 +48,8 @@ pub(super) struct Output<'a> {
     pub(super) name: Option<&'a OsStr>,
     /// `--force`.
     pub(super) force: bool,
+    /// The recording, which is read while the output is written.
+    pub(super) recording: &'a OsStr,
     /// The name of the recording.
     pub(super) stem: String,
 }
@@ -131,7 +134,12 @@ impl Output<'_> {
         Ok(Some(format!("httperf run {} --visits 1 --trace", toml.display())))
     }
 
+    /// Refuses a file that exists, unless such ones are to be replaced; the recording never is.
     fn refuse_existing(&self, path: &Path) -> Result<(), Failure> {
+        if self.recording != STDOUT {
+            let written = [("--output", path.as_os_str().to_owned())];
+            ensure_apart(&written, &[ReadFile::plain(self.recording)]).map_err(Failure::Other)?;
+        }
         let exists = fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir());
         // A device takes what is written in any case.
         let is_device = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());

@@ -14,12 +14,14 @@ mod vegeta;
 mod wrk;
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::{self, ExitCode};
 
 use self::translation::Load;
 use crate::command_line::args::Args;
+use crate::command_line::grammar::help::wrap;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::terminal::messages::Program;
 
@@ -92,7 +94,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         Err(stop) => return command.stop(&COMMAND.describe(), &stop),
     };
     for note in notes {
-        command.say_bare(format_args!("note: {note}"));
+        command.say_bare(shown(&note));
     }
     if args.run {
         return run(program, &words);
@@ -100,6 +102,21 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let line = [program.typed(), b" ", quoted(&words).as_bytes(), b"\n"].concat();
     command.print(&line).map_or_else(|status| status, |()| ExitCode::SUCCESS)
 }
+
+/// A note, in lines that fit a terminal; where nobody looks, a line for each note.
+fn shown(note: &str) -> String {
+    const START: &str = "note: ";
+    match io::stderr().is_terminal() {
+        true => {
+            let between = format!("\n{:width$}", "", width = START.len());
+            START.to_owned() + &wrap(note, COLUMNS - START.len()).join(&between)
+        }
+        false => format!("{START}{note}"),
+    }
+}
+
+/// The length of lines on a terminal.
+const COLUMNS: usize = 80;
 
 /// A command line that does what another does.
 #[derive(Debug)]

@@ -77,7 +77,7 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
     }
     let plan = planning::plan_of_replay(program, &run, replay, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
-    runner::run(program, &run, plan)
+    runner::run(program, &run, plan, &[])
 }
 
 /// Checks the words behind `httperf replay`, which is to be carried out elsewhere. Returns the options of the run, and the

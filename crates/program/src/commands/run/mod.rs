@@ -22,6 +22,7 @@ use crate::command_line::args::{Args, ReportForm};
 use crate::command_line::grammar::ParseStop;
 use crate::command_line::planning;
 use crate::runner;
+use crate::runner::results::ensure_run_apart;
 use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
@@ -43,14 +44,19 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     if let Some(file) = options.map_err(|problems| tell(program, &problems))? {
         return run_options(program, args, &file, words);
     }
-    options::check_fit(words).map_err(|stop| program.stop(&COMMAND.describe(), &stop))?;
+    let stop = |stop: ParseStop| program.stop(&COMMAND.describe(), &stop);
+    options::check_fit(words).and_then(|()| options::check_base(args)).map_err(stop)?;
     let mut files = FileReader::beside(&args.file);
     let file = read(args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
+    options::check_variables(args, &file).map_err(stop)?;
     let mut joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
     report_in_full(&mut joined);
+    joined.asks_nobody = args.checks_only || args.shows_only;
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
+    files.read.push(args.file.clone());
     if args.checks_only {
+        ensure_run_apart(&joined, &plan, &files.read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
     }
     if args.shows_only {
@@ -60,7 +66,7 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
         plan.edit(|plan| plan.watch.steps = args.traces).map_err(|error| program.fail(&error.into()))?;
     warn_of_closed_loop(program, &plan);
     let is_single = matches!(&plan.workload, Workload::Scenarios(scenarios) if scenarios.count == 1);
-    let status = runner::run(program, &joined, plan);
+    let status = runner::run(program, &joined, plan, &files.read);
     if is_single && is_plain(args) && io::stderr().is_terminal() {
         program.warn("one visit was made; --rate 10 --duration 30s offers load");
     }
@@ -81,12 +87,15 @@ fn run_options(
     joined.parse(&line).map_err(stop)?;
     joined.notices.iter().for_each(|notice| program.warn(notice));
     report_in_full(&mut joined);
+    joined.asks_nobody = args.checks_only;
     let plan = planning::plan(program, &joined, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
+    let read = std::slice::from_ref(&args.file);
     if args.checks_only {
+        ensure_run_apart(&joined, &plan, read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
     }
-    runner::run(program, &joined, plan)
+    runner::run(program, &joined, plan, read)
 }
 
 /// Has the full report printed everywhere: no script knows this command from the classic tool.
@@ -166,8 +175,9 @@ pub(crate) fn elsewhere(
             (joined, None)
         }
         None => {
-            options::check_fit(words).map_err(stop)?;
+            options::check_fit(words).and_then(|()| options::check_base(&args)).map_err(stop)?;
             let file = read(&args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
+            options::check_variables(&args, &file).map_err(stop)?;
             let joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
             (joined, Some(file))
         }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use httperf_plan::url::HttpUrl;
 use httperf_plan::workload_file::{FileOption, FileProblem, Given, OptionsFile, WorkloadFile};
 
 use crate::command_line::args::Args;
@@ -247,6 +248,38 @@ pub(super) fn check_fit(words: &[OsString]) -> Result<(), ParseStop> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses a value of `--base` that steps cannot begin their URLs with.
+pub(super) fn check_base(args: &RunArgs) -> Result<(), ParseStop> {
+    let Some(base) = args.base.as_ref().filter(|base| HttpUrl::parse(base.as_bytes()).is_err()) else {
+        return Ok(());
+    };
+    let guess = format!("http://{base}");
+    let is_guess = !base.is_empty() && !base.contains("://") && HttpUrl::parse(guess.as_bytes()).is_ok();
+    let hint = is_guess.then(|| format!("did you mean {guess}?"));
+    Err(ParseStop::rejected(format!("--base: expected a URL such as http://host:8080, got `{base}`"))
+        .with_hint(hint))
+}
+
+/// Refuses a variable that the workload does not have: it was probably misspelt.
+pub(super) fn check_variables(args: &RunArgs, file: &WorkloadFile) -> Result<(), ParseStop> {
+    /// The most names that are listed.
+    const LISTED: usize = 20;
+    let Some((name, _)) = args.variables.iter().find(|(name, _)| !file.variables.contains(name)) else {
+        return Ok(());
+    };
+    let names: Vec<String> = file.variables.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if file.variables.len() > LISTED { ", …" } else { "" };
+    Err(ParseStop::rejected(match names.is_empty() {
+        true => format!("--variable: expected none, as the workload has no variables, got `{name}`"),
+        false => {
+            format!(
+                "--variable: expected a variable of the workload ({}{more}), got `{name}`",
+                names.join(", ")
+            )
+        }
+    }))
 }
 
 /// Returns the command line of a file without scenarios: its options, then those that were typed.

@@ -100,7 +100,7 @@ impl TlsArgs {
             None => ("--tls-cert", certificate),
         };
         let unreadable = |option: &str, file: &Path, error: io::Error| {
-            ParseStop::rejected(format!("{option}: cannot read {}: {error}", file.display()))
+            ParseStop::rejected(format!("{option}: cannot read `{}`: {error}", file.display()))
         };
         let certificates =
             fs::read(certificate).map_err(|error| unreadable("--tls-cert", certificate, error))?;
@@ -110,14 +110,14 @@ impl TlsArgs {
             let (certificate, key) = (certificate.display(), key.display());
             ParseStop::rejected(match bad {
                 BadCredentials::Certificate => {
-                    format!("--tls-cert: expected a PEM certificate in {certificate}")
+                    format!("--tls-cert: expected a PEM certificate in `{certificate}`")
                 }
-                BadCredentials::Key => format!("{key_option}: expected a PEM private key in {key}"),
+                BadCredentials::Key => format!("{key_option}: expected a PEM private key in `{key}`"),
                 BadCredentials::EncryptedKey => {
-                    format!("{key_option}: expected a key that is not encrypted in {key}")
+                    format!("{key_option}: expected a key that is not encrypted in `{key}`")
                 }
                 BadCredentials::Mismatch => format!(
-                    "{key_option}: expected the key of the certificate in {certificate}, got that of another in {key}"
+                    "{key_option}: expected the key of the certificate in `{certificate}`, got that of another in `{key}`"
                 ),
             })
         })

@@ -23,11 +23,13 @@ use self::order::{Turn, order};
 use self::ports::Ports;
 use crate::command_line::args::Args;
 use crate::command_line::grammar::ParseStop;
-use crate::command_line::outputs::{FileForm, NamedFile};
+use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
 use crate::command_line::planning::{self, make_runnable};
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::probe;
 use crate::runner::results::documents::DocumentFiles;
+use crate::runner::results::file::is_same;
+use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trial, Trials};
 use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
 use crate::terminal::messages::Program;
@@ -80,7 +82,13 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
     if let (None, Some(name)) = (outputs.document(), &given.resume) {
         outputs.set("--resume", FileForm::Text(Form::Json), name.clone());
     }
-    let (runner, mut files) = Runner::start(named, &[&sweep.plan], || DocumentFiles::prepare(&outputs))?;
+    let mut read = read_files(&given.run, &sweep.plan, &[]);
+    // The document may go on in the file that it was in.
+    let resumed =
+        given.resume.as_ref().filter(|name| !outputs.document().is_some_and(|own| is_same(own, name)));
+    read.extend(resumed.map(|name| ReadFile { option: Some("--resume"), name: name.clone() }));
+    let (runner, mut files) =
+        Runner::start(named, &[&sweep.plan], || DocumentFiles::prepare(&outputs, &read))?;
     runner.warn_of_problems(named, &sweep.plan);
     let trials = Trials::gather(named, &runner, seat, COMMAND.name, vec![sweep.plan.clone()])?;
     let order = order(&sweep.settings);

@@ -39,14 +39,11 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Compares and reports. An early end has been explained when its exit status comes back.
 fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
-    let failed = |error: &dyn std::fmt::Display| {
-        program.say(error);
-        ExitCode::FAILURE
-    };
-    let base = base_plan(program, args).map_err(|error| failed(&error))?;
+    let base = base_plan(program, args).map_err(|error| error.explain(program))?;
     let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
     let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
-    let mut files = DocumentFiles::prepare(&args.outputs).map_err(|error| program.fail(&error))?;
+    let mut files = DocumentFiles::prepare(&args.outputs, &args.base.read_files())
+        .map_err(|error| program.fail(&error))?;
     let runner = Runner::unrehearsed().map_err(|error| program.fail(&error))?;
     let mut progress = Progress::new(program, args.outputs.form);
     progress.show("asking the server");

@@ -8,6 +8,8 @@ use httperf_stats::Instant;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::command_line::values::SECONDS_MAX;
+
 /// The start at a time of day (`--start-at`).
 #[derive(Debug)]
 pub(crate) struct AtTime {
@@ -18,7 +20,7 @@ impl AtTime {
     /// The start at this time, which is to come.
     ///
     /// # Errors
-    /// If it is over.
+    /// If it is over, or too far away to be waited for.
     pub(crate) fn new(time: OffsetDateTime) -> anyhow::Result<Self> {
         let now = httperf_fleet::now();
         let at = Duration::try_from(time - OffsetDateTime::UNIX_EPOCH).unwrap_or_default();
@@ -27,6 +29,11 @@ impl AtTime {
             let since = (now.wall.saturating_sub(at)).as_secs();
             bail!("--start-at: expected a time to come, got {given}, which was {since} s ago");
         };
+        if ahead > Duration::from_secs(SECONDS_MAX.into()) {
+            let given = time.format(&Rfc3339).unwrap_or_default();
+            let years = SECONDS_MAX / (365 * 86_400);
+            bail!("--start-at: expected a time within the next {years} years, got {given}");
+        }
         let start = now.clock.saturating_add(ahead);
         Ok(Self { at: Instant::from_nanos(u64::try_from(start.as_nanos()).unwrap_or(u64::MAX)) })
     }

@@ -34,8 +34,8 @@ impl IntervalLog {
     /// An empty log.
     pub(super) fn create(path: &Path, rank: Option<u32>, program: Program) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        let file =
-            file::create(path.as_os_str()).with_context(|| format!("--interval-log: cannot write {name}"))?;
+        let file = file::create(path.as_os_str())
+            .with_context(|| format!("--interval-log: cannot write `{name}`"))?;
         Ok(Self { program, rank, name, file, length: 0, written: Coverage::default(), has_failed: false })
     }
 
@@ -52,7 +52,7 @@ impl IntervalLog {
         let _cut = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
         if !self.has_failed {
             self.has_failed = true;
-            self.program.say(format_args!("--interval-log: cannot write {}: {error}", self.name));
+            self.program.say(format_args!("--interval-log: cannot write `{}`: {error}", self.name));
         }
         false
     }

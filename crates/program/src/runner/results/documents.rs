@@ -5,8 +5,8 @@ use httperf_report::pictures::Style;
 use httperf_report::{Form, Report, Screen};
 
 use super::file::Writable;
-use super::{cannot_write, ensure_distinct};
-use crate::command_line::outputs::{FileForm, OutputName, Outputs};
+use super::{cannot_write, ensure_apart};
+use crate::command_line::outputs::{FileForm, OutputName, Outputs, ReadFile};
 use crate::terminal::messages::Program;
 
 /// Files that a document goes to.
@@ -24,13 +24,14 @@ struct DocumentFile {
 }
 
 impl DocumentFiles {
-    /// Looks whether the files can be written, so that nobody measures for an hour in vain.
+    /// Looks whether the files can be written, so that nobody measures for an hour in vain, and that none of them is one
+    /// that is read.
     ///
     /// # Errors
     /// A file that cannot be written, by its option.
-    pub(crate) fn prepare(outputs: &Outputs) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(outputs: &Outputs, read: &[ReadFile]) -> anyhow::Result<Self> {
+        ensure_apart(&outputs.named_files(), read)?;
         let outputs = outputs.files();
-        ensure_distinct(outputs.iter().map(|output| (output.option, output.name.as_os_str())))?;
         let open = |output: &OutputName| {
             let file =
                 Writable::new(&output.name).with_context(|| cannot_write(output.option, &output.name))?;

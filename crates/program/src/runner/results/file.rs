@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fcntl_getfl, fcntl_setfl, statfs};
 use rustix::io::Errno;
 
+use crate::command_line::outputs::{NamedFile, ReadFile};
+
 /// The free bytes that a disk must have before a run.
 const ROOM: usize = 64 * 1024;
 
@@ -205,18 +207,30 @@ impl Identity {
     }
 }
 
-/// The first of these names, each with its option, that is of a file which one before it names too; with the option of that
-/// one.
-pub(crate) fn named_twice<'a>(
-    names: impl IntoIterator<Item = (&'static str, &'a OsStr)>,
-) -> Option<(&'static str, &'a OsStr, &'static str)> {
-    let mut known: Vec<(&'static str, Identity)> = Vec::new();
-    for (option, name) in names {
+/// Returns whether two names are of the same file.
+pub(crate) fn is_same(one: &OsStr, other: &OsStr) -> bool {
+    Identity::of(one).is_some_and(|one| Identity::of(other) == Some(one))
+}
+
+/// A file that is written although something else is in it, or goes to it.
+#[derive(Debug)]
+pub(super) struct Clash<'a> {
+    /// The file that is written, with its option.
+    pub(super) written: &'a NamedFile,
+    /// The other option that names the file, if one does: it is read otherwise.
+    pub(super) other: Option<&'static str>,
+}
+
+/// The first of the files to be written that is read as well, or to be written by an option before it, whatever the names.
+pub(super) fn clash<'a>(written: &'a [NamedFile], read: &[ReadFile]) -> Option<Clash<'a>> {
+    let known = read.iter().filter_map(|file| Some((Identity::of(&file.name)?, file.option)));
+    let mut known: Vec<(Identity, Option<&'static str>)> = known.collect();
+    for file @ (option, name) in written {
         let Some(identity) = Identity::of(name) else { continue };
-        if let Some((other, _)) = known.iter().find(|(_, known)| *known == identity) {
-            return Some((option, name, other));
+        if let Some(&(_, other)) = known.iter().find(|(known, _)| *known == identity) {
+            return Some(Clash { written: file, other });
         }
-        known.push((option, identity));
+        known.push((identity, Some(option)));
     }
     None
 }
@@ -562,7 +576,12 @@ mod tests {
         fs::hard_link(path("there"), path("hard")).unwrap();
         symlink("inner/absent", path("dangling")).unwrap();
         let pipe = pipe(folder.path()).into_os_string();
-        let is_one = |one: &OsStr, other: &OsStr| named_twice([("--a", one), ("--b", other)]).is_some();
+        let is_one = |one: &OsStr, other: &OsStr| {
+            let written = [("--a", one.to_owned()), ("--b", other.to_owned())];
+            assert_eq!(is_same(one, other), clash(&written, &[]).is_some());
+            assert_eq!(is_same(one, other), clash(&written[..1], &[ReadFile::plain(other)]).is_some());
+            is_same(one, other)
+        };
         for (one, other) in [
             ("there", "there"),
             ("there", "inner/../there"),

@@ -7,15 +7,18 @@ pub(crate) mod file;
 mod step_names;
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use anyhow::Context;
+use httperf_plan::Plan;
 use httperf_report::result::Document;
 use httperf_report::{Form, csv_header, csv_row, steps_csv};
 
-use crate::command_line::args::ResultArgs;
-use crate::command_line::outputs::FileForm;
+use crate::command_line::args::{Args, ResultArgs, STDOUT};
+use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
+use crate::command_line::planning::files_of;
 
-use self::file::{Damage, DamageKind, Writable};
+use self::file::{Clash, Damage, DamageKind, Writable};
 
 pub use self::call_log::{CallLog, CallSender};
 
@@ -73,14 +76,12 @@ enum Content {
 }
 
 impl ResultFiles {
-    /// Looks whether the files can be written, so that nobody measures for an hour in vain. `meanwhile`: those that are
-    /// written while the run goes on, with their options.
+    /// Looks whether the files can be written, so that nobody measures for an hour in vain.
     ///
     /// # Errors
     /// A file that cannot be written, by its option.
-    pub fn prepare(args: &ResultArgs, meanwhile: &[(&'static str, &OsStr)]) -> anyhow::Result<Self> {
-        let document =
-            args.output.as_ref().filter(|_| !args.document_on_stdout() && args.output_folder().is_none());
+    pub fn prepare(args: &ResultArgs) -> anyhow::Result<Self> {
+        let document = args.output.as_ref().filter(|name| *name != STDOUT && args.output_folder().is_none());
         let all = [
             ("--output", document, FileForm::Text(Form::Json)),
             ("--html", args.html.as_ref(), FileForm::Text(Form::Html)),
@@ -95,8 +96,6 @@ impl ResultFiles {
         let forms = forms.chain([("--steps", steps, Content::Steps)]);
         let named: Vec<_> =
             forms.filter_map(|(option, name, content)| Some((option, name?, content))).collect();
-        let names = named.iter().map(|&(option, name, _)| (option, name.as_os_str()));
-        ensure_distinct(names.chain(meanwhile.iter().copied()))?;
         let mut files = Vec::new();
         for (option, name, content) in named {
             let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
@@ -142,19 +141,37 @@ pub(crate) fn steps_of(document: &Document) -> String {
     document.figures.visits.as_ref().map(steps_csv).unwrap_or_default()
 }
 
-/// Refuses a file that two options name: what one writes, the other would replace.
-pub(crate) fn ensure_distinct<'a>(
-    names: impl IntoIterator<Item = (&'static str, &'a OsStr)>,
-) -> anyhow::Result<()> {
-    match file::named_twice(names) {
-        Some((option, name, other)) => {
-            anyhow::bail!(
-                "{option}: expected a file of its own, got `{}`, which {other} names too",
-                name.to_string_lossy()
-            )
+/// Refuses a file that is to be written and that another option is to write too, or that is read: what one writes, the
+/// other would replace or lose. Files are the same whatever links lead to them.
+///
+/// # Errors
+/// The first such file, by its option.
+pub(crate) fn ensure_apart(written: &[NamedFile], read: &[ReadFile]) -> anyhow::Result<()> {
+    let Some(Clash { written: (option, name), other }) = file::clash(written, read) else { return Ok(()) };
+    let name = name.to_string_lossy();
+    match other {
+        Some(other) => {
+            anyhow::bail!("{option}: expected a file of its own, got `{name}`, which {other} names too")
         }
-        None => Ok(()),
+        None => anyhow::bail!("{option}: expected a file of its own, got `{name}`, which is read"),
     }
+}
+
+/// Refuses a run that would write to a file that it reads, or several things to one file. `further`: the files that are
+/// read besides those of the plan and those that options name.
+///
+/// # Errors
+/// As [`ensure_apart`].
+pub(crate) fn ensure_run_apart(args: &Args, plan: &Plan, further: &[PathBuf]) -> anyhow::Result<()> {
+    ensure_apart(&args.written_files(), &read_files(args, plan, further))
+}
+
+/// All files that a run reads.
+pub(crate) fn read_files(args: &Args, plan: &Plan, further: &[PathBuf]) -> Vec<ReadFile> {
+    let mut read = args.read_files();
+    read.extend(further.iter().map(ReadFile::plain));
+    read.extend(files_of(plan).into_iter().map(ReadFile::plain));
+    read
 }
 
 /// Refuses a table below which a row of ours would not be one.

@@ -88,7 +88,7 @@ impl Metrics {
             None => None,
             Some(InfluxTarget::File(name)) => {
                 let file = file::create(name)
-                    .with_context(|| format!("--influx: cannot write {}", name.to_string_lossy()))?;
+                    .with_context(|| format!("--influx: cannot write `{}`", name.to_string_lossy()))?;
                 Some(Influx::File { name: name.clone(), file, has_failed: false })
             }
             Some(InfluxTarget::Url(url)) => Some(Influx::Url(Sender::to_influx(url, program.clone())?)),
@@ -151,7 +151,7 @@ impl Metrics {
                     && !std::mem::replace(has_failed, true)
                 {
                     self.program
-                        .say(format_args!("--influx: cannot write {}: {error}", name.to_string_lossy()));
+                        .say(format_args!("--influx: cannot write `{}`: {error}", name.to_string_lossy()));
                 }
             }
         }

@@ -109,7 +109,9 @@ impl Sender {
             Ok(0) if *dropped == 0 => {}
             Ok(failed) => {
                 let lost = failed + dropped;
-                program.warn(format_args!("{option}: {lost} of {sent} messages were not delivered to {url}"));
+                let were = if lost == 1 { "was" } else { "were" };
+                program
+                    .warn(format_args!("{option}: {lost} of {sent} messages {were} not delivered to {url}"));
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => program.warn(format_args!(
                 "{option}: {url} did not take the last messages within {} s",
