@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-VERSION=0.44.0
+VERSION=0.51.0
 
 main() {
     local baseline=${BASELINE-} tools=${CARGO_TARGET_DIR:-target}/tools
