@@ -60,7 +60,7 @@ def test_what_the_program_refuses_is_raised_with_its_message(url: str, documents
     assert (refused.value.status, refused.value.document) == (1, None)
     assert refused.value.messages == "httperf: illegal request rate fast"
     assert str(refused.value) == "httperf exited with status 1: httperf: illegal request rate fast"
-    with pytest.raises(RunError, match="the plans differ in"):
+    with pytest.raises(RunError, match="plans that differ in"):
         httperf.merge([documents["calls"], documents["connections"]])
     with pytest.raises(RunError, match="hold the same run"):
         httperf.merge([documents["calls"], documents["calls"]])
