@@ -4,6 +4,7 @@
 //! `PROPTEST_CASES` sets the number of plans drawn; `make test-long` draws many.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::Duration;
@@ -45,10 +46,18 @@ fn chance(seed: u64, connection: usize, index: usize) -> u64 {
 
 /// An unpredictable server that keeps a log.
 fn moody(seed: u64, truth: Rc<RefCell<Truth>>) -> impl Peer {
+    // Connections on which nothing more is sent: what came behind a reply that is cut would complete it.
+    let mut ended = HashSet::new();
     HttpPeer::new(move |request: &RequestSeen| {
         let mood = chance(seed, request.connection, request.index);
         let delay = ms(mood % 23);
         truth.borrow_mut().requests += 1;
+        if ended.contains(&request.connection) {
+            return vec![];
+        }
+        if (86..98).contains(&mood) {
+            ended.insert(request.connection);
+        }
         let answers = |status, fields: &str| {
             truth.borrow_mut().replies += 1;
             Action::Send(delay, reply(status, fields, "hello"))
