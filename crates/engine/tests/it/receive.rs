@@ -345,6 +345,7 @@ impl Network for Tardy {
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.inner.wait(deadline, ready)?;
         if ready.iter().any(|ready| ready.readable) {
+            // A worker that reads late, as a busy machine makes one.
             sleep(self.late);
         }
         Ok(())

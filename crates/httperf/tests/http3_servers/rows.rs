@@ -222,6 +222,7 @@ fn reload_under(server: &mut Server, load: &str, calls: u64) {
     let ran = thread::scope(|scope| {
         let running = scope.spawn(|| server.run(&load, &[]));
         for _ in 0..2 {
+            // Calls are to be under way, and those of the reload before to be over.
             thread::sleep(Duration::from_millis(900));
             server.reload();
         }
@@ -251,6 +252,7 @@ fn killed(server: &mut Server) {
         let load = "--request-rate 200 --num-calls 800 --concurrency 4 --timeout 5 --uri /size/6";
         let load = format!("--http-version 3 --ssl {load}");
         let running = scope.spawn(move || crate::support::ran::run(port, &load, &[]));
+        // Calls are to be under way when it is killed, and to be due while nobody is there.
         thread::sleep(Duration::from_millis(1000));
         server.kill();
         thread::sleep(Duration::from_millis(1000));
@@ -276,6 +278,7 @@ fn stopped(server: &mut Server) {
     let (ran, stood) = thread::scope(|scope| {
         let load = "--request-rate 50 --num-calls 200 --concurrency 2 --uri /size/6";
         let running = scope.spawn(|| server.run(load, &[]));
+        // Its connections are to be open; then it stands still for the second that the figures are worked out for.
         thread::sleep(Duration::from_millis(1500));
         server.signal(Signal::STOP);
         let since = Instant::now();

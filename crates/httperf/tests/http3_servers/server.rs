@@ -144,6 +144,7 @@ impl Server {
             && self.logged().requests.is_some_and(|logged| logged < requests)
             && began.elapsed() < WAIT
         {
+            // Between looks at a file that another process writes.
             thread::sleep(Duration::from_millis(10));
         }
         self.group = None;
@@ -191,6 +192,7 @@ fn wait_for_port(protocol: &str, port: u16, root: &Path) {
         }
         let said = || fs::read_to_string(root.join("output.log")).unwrap_or_default();
         assert!(began.elapsed() < WAIT, "nobody takes port {port}: {}", said());
+        // Between looks: the kernel does not tell when a port is taken.
         thread::sleep(Duration::from_millis(5));
     }
 }

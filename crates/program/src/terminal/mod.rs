@@ -9,6 +9,9 @@ pub(crate) mod status_line;
 use std::env;
 use std::io::{self, IsTerminal};
 
+/// The width of a terminal unless it says otherwise.
+pub(crate) const USUAL_COLUMNS: usize = 80;
+
 /// Returns true if standard output is a terminal that somebody looks at. mpirun of Open MPI gives each of its processes a
 /// terminal of its own, and writes what comes there to wherever its own output goes.
 pub(crate) fn shows_stdout() -> bool {

@@ -1,4 +1,4 @@
-//! Streams of messages, each of which is counted: event streams, WebSockets, calls of gRPC.
+//! Figures of streams and their messages: event streams, WebSockets, calls of gRPC.
 
 use std::time::Duration;
 

@@ -14,8 +14,8 @@ use crate::command_line::args::{TypedUrl, unknown_word};
 use crate::command_line::grammar::help::wrap;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
-use crate::terminal;
 use crate::terminal::messages::Program;
+use crate::terminal::{self, USUAL_COLUMNS};
 
 use crate::runner::checks::{self, Finding, Level, Need, System};
 
@@ -37,7 +37,7 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
         ExitCode::FAILURE
     })?;
     let findings = checks::all(&System::this(), &args.need());
-    let columns = terminal::columns().unwrap_or(COLUMNS).max(COLUMNS_MIN);
+    let columns = terminal::columns().unwrap_or(USUAL_COLUMNS).max(COLUMNS_MIN);
     let report = Report { findings: &findings, columns };
     program.print_with(|out| write!(out, "{report}"))?;
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
@@ -192,8 +192,7 @@ struct Report<'a> {
 /// The column of what is said of a check.
 const TEXT_COLUMN: usize = 24;
 
-/// The length of lines, and the least where a terminal is narrower.
-const COLUMNS: usize = 80;
+/// The least length of lines, where a terminal is narrower.
 const COLUMNS_MIN: usize = 60;
 
 impl fmt::Display for Report<'_> {
@@ -286,7 +285,7 @@ mod tests {
         let findings =
             [finding(Level::Good, "clock", None), finding(Level::Problem, "open files", Some("ulimit"))];
         assert_eq!(
-            Report { findings: &findings, columns: COLUMNS }.to_string(),
+            Report { findings: &findings, columns: USUAL_COLUMNS }.to_string(),
             "ok       clock          as it is\n\
              problem  open files     as it is\n\
              \x20                       mended by: ulimit\n\
@@ -308,7 +307,7 @@ mod tests {
             finding("waiting until it is done, or stopping it (`top` shows what it is)"),
         ];
         assert_eq!(
-            Report { findings: &findings, columns: COLUMNS }.to_string(),
+            Report { findings: &findings, columns: USUAL_COLUMNS }.to_string(),
             "problem  local ports    28232 local ports for one server, 2000000 are needed at\n\
              \x20                       1000 connections per second\n\
              \x20                       mended by: sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=2097152\n\

@@ -497,6 +497,7 @@ mod tests {
 
     #[test]
     fn files_are_found_at_the_same_paths() {
+        // Relative ones below the folder of the pods.
         for (path, expected) in [
             ("shop.toml", Some("/work/shop.toml")),
             ("./a/b.csv", Some("/work/a/b.csv")),

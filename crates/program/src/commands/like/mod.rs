@@ -23,6 +23,7 @@ use self::translation::Load;
 use crate::command_line::args::Args;
 use crate::command_line::grammar::help::wrap;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::terminal::USUAL_COLUMNS;
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf like`.
@@ -109,14 +110,11 @@ fn shown(note: &str) -> String {
     match io::stderr().is_terminal() {
         true => {
             let between = format!("\n{:width$}", "", width = START.len());
-            START.to_owned() + &wrap(note, COLUMNS - START.len()).join(&between)
+            START.to_owned() + &wrap(note, USUAL_COLUMNS - START.len()).join(&between)
         }
         false => format!("{START}{note}"),
     }
 }
-
-/// The length of lines on a terminal.
-const COLUMNS: usize = 80;
 
 /// A command line that does what another does.
 #[derive(Debug)]

@@ -9,13 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, WatchOutcome, figures};
-use crate::terminal::lines;
+use crate::terminal::{USUAL_COLUMNS, lines};
 
 /// Between the parts of the line.
 const SEPARATOR: &str = "  ";
-
-/// The width of a terminal unless it says otherwise.
-const USUAL_WIDTH: usize = 80;
 
 /// A run that is over before this has no line.
 const SHOWN_FROM: Duration = Duration::from_millis(900);
@@ -56,7 +53,7 @@ impl Progress {
         self.bar.set_style(style.clone());
         let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
         // A terminal that does not know its size says 0.
-        let width = if columns > 0 { columns.into() } else { USUAL_WIDTH };
+        let width = if columns > 0 { columns.into() } else { USUAL_COLUMNS };
         self.bar.set_message(text(&self.standing, self.clock.elapsed(), width));
     }
 }
