@@ -108,6 +108,7 @@ fuzz-minute: ## fuzz what comes from peers, files and other ranks for a minute, 
 	scripts/fuzz.sh --if-possible --seconds 6 event_stream
 	scripts/fuzz.sh --if-possible --seconds 6 websocket
 	scripts/fuzz.sh --if-possible --seconds 6 grpc
+	scripts/fuzz.sh --if-possible --seconds 6 descriptors
 	scripts/fuzz.sh --if-possible --seconds 6 targets_file
 	scripts/fuzz.sh --if-possible --seconds 6 hurl_file
 	scripts/fuzz.sh --if-possible --seconds 6 workload_file

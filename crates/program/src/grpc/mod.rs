@@ -2,6 +2,8 @@
 //! from JSON.
 
 mod descriptors;
+mod files;
+mod fuzzing;
 mod messages;
 mod reflection;
 
@@ -12,6 +14,7 @@ use httperf_plan::Plan;
 use prost_reflect::MethodDescriptor;
 use thiserror::Error;
 
+pub use self::fuzzing::check_descriptors;
 use self::reflection::ReflectionError;
 use crate::command_line::args::{Args, GrpcArgs, GrpcMethod};
 

@@ -5,9 +5,12 @@
 //!
 //! <https://github.com/grpc/grpc/blob/master/doc/server-reflection.md>
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::time::Duration;
 
+use flate2::read::MultiGzDecoder;
 use httperf_engine::{Observation, Observer, StopRequest};
 use httperf_plan::{
     Arrivals, Body, Connections, Grpc, Objectives, Parts, Phases, Plan, Recording, Template, Timeouts,
@@ -21,7 +24,7 @@ use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::FileDescriptorProto;
 use thiserror::Error;
 
-use super::listed;
+use super::{files, listed};
 
 /// The reasons for which a server does not describe its services.
 #[derive(Debug, Error)]
@@ -108,37 +111,21 @@ impl From<ReflectionError> for Failure {
 
 impl Server<'_> {
     fn describe(&self, service: &str) -> Result<DescriptorPool, Failure> {
-        let mut files: Vec<FileDescriptorProto> = Vec::new();
+        let mut files = Files::default();
         let mut questions = vec![Question::FileContainingSymbol(service.to_owned())];
         for _ in 0..ROUNDS_MAX {
             for answer in self.answers(&questions)? {
                 match answer.message_response {
-                    Some(Answer::FileDescriptor(found)) => {
-                        for bytes in found.file_descriptor_proto {
-                            let file =
-                                FileDescriptorProto::decode(&bytes[..]).map_err(|error| malformed(&error))?;
-                            if files.iter().all(|known| known.name != file.name) {
-                                files.push(file);
-                            }
-                        }
-                    }
-                    Some(Answer::Error(_)) if files.is_empty() => {
+                    Some(Answer::Error(_)) if files.0.is_empty() => {
                         let known = self.services()?;
                         return Err(ReflectionError::Unknown { service: service.to_owned(), known }.into());
                     }
-                    Some(Answer::Error(error)) => return Err(malformed(&error.error_message).into()),
-                    Some(Answer::ListServices(_)) | None => return Err(malformed(&"no files").into()),
+                    answer => files.add(answer)?,
                 }
             }
-            let known: BTreeSet<&str> = files.iter().map(FileDescriptorProto::name).collect();
-            let named: BTreeSet<&str> =
-                files.iter().flat_map(|file| &file.dependency).map(String::as_str).collect();
-            questions =
-                named.difference(&known).map(|&name| Question::FileByFilename(name.to_owned())).collect();
+            questions = files.missing();
             if questions.is_empty() {
-                let mut pool = DescriptorPool::new();
-                pool.add_file_descriptor_protos(files).map_err(|error| malformed(&error))?;
-                return Ok(pool);
+                return Ok(files.into_pool()?);
             }
         }
         Err(malformed(&"its files never come to an end").into())
@@ -170,9 +157,7 @@ impl Server<'_> {
         let summary = httperf_engine::run(&plan, &mut [&mut reply], &stop)
             .map_err(|error| unreached(error.to_string()))?;
         judge(&plan, &summary)?;
-        let messages = reply.messages().ok_or_else(|| malformed(&"a message is cut"))?;
-        let answers: Result<Vec<Response>, _> = messages.into_iter().map(Response::decode).collect();
-        let answers = answers.map_err(|error| malformed(&error))?;
+        let answers = reply.answers()?;
         if answers.len() == questions.len() {
             Ok(answers)
         } else {
@@ -190,7 +175,7 @@ impl Server<'_> {
             plan.request.body = Some(Body::text(Template::literal(body)));
             plan.request.headers.retain(|header| !header.is("grpc-timeout"));
             plan.replies = httperf_plan::Replies::default();
-            plan.replies.streams.grpc = Some(Grpc { server_streams: false });
+            plan.replies.streams.grpc = Some(Grpc { server_streams: true });
             plan.timeouts = Timeouts { timeout: Some(PATIENCE), ..plan.timeouts };
             plan.runtime = Some(PATIENCE);
             plan.phases = Phases::default();
@@ -203,6 +188,50 @@ impl Server<'_> {
         });
         plan.expect("whoever may make many calls may make one")
     }
+}
+
+/// The files that the server has sent, each once.
+#[derive(Default)]
+struct Files(Vec<FileDescriptorProto>);
+
+impl Files {
+    fn add(&mut self, answer: Option<Answer>) -> Result<(), ReflectionError> {
+        let found = match answer {
+            Some(Answer::FileDescriptor(found)) => found.file_descriptor_proto,
+            Some(Answer::Error(error)) => return Err(malformed(&error.error_message)),
+            Some(Answer::ListServices(_)) | None => return Err(malformed(&"no files")),
+        };
+        for bytes in found {
+            let file = files::decode(&bytes).map_err(|reason| malformed(&reason))?;
+            if self.0.iter().all(|known| known.name != file.name) {
+                self.0.push(file);
+            }
+        }
+        Ok(())
+    }
+
+    /// The questions for files that others import.
+    fn missing(&self) -> Vec<Question> {
+        let known: BTreeSet<&str> = self.0.iter().map(FileDescriptorProto::name).collect();
+        let named: BTreeSet<&str> =
+            self.0.iter().flat_map(|file| &file.dependency).map(String::as_str).collect();
+        named.difference(&known).map(|&name| Question::FileByFilename(name.to_owned())).collect()
+    }
+
+    fn into_pool(self) -> Result<DescriptorPool, ReflectionError> {
+        let mut pool = DescriptorPool::new();
+        files::add(&mut pool, self.0).map_err(|reason| malformed(&reason))?;
+        Ok(pool)
+    }
+}
+
+/// Reads a reply and all files in it, for fuzzing.
+pub(super) fn read(body: &[u8]) -> Result<DescriptorPool, ReflectionError> {
+    let mut files = Files::default();
+    for answer in Reply(body.to_vec()).answers()? {
+        files.add(answer.message_response)?;
+    }
+    files.into_pool()
 }
 
 /// Refuses a run whose call did not end with status OK.
@@ -228,30 +257,50 @@ fn malformed(reason: &impl ToString) -> ReflectionError {
     ReflectionError::Malformed(reason.to_string())
 }
 
-/// The body of the reply.
+/// The body of the reply, as far as it is kept.
 #[derive(Debug, Default)]
 struct Reply(Vec<u8>);
+
+/// Maximum size of a reply, and of each of its messages when it is decompressed.
+const REPLY_SIZE_MAX: usize = 64 << 20;
 
 impl Observer for Reply {
     fn observe(&mut self, what: Observation<'_>) {
         if let Observation::ReplyBody { data, .. } = what {
-            self.0.extend_from_slice(data);
+            // A reply that is larger is cut, and refused for that.
+            let room = REPLY_SIZE_MAX - self.0.len();
+            self.0.extend_from_slice(&data[..data.len().min(room)]);
         }
     }
 }
 
 impl Reply {
-    /// Its messages; `None` if one is cut.
-    fn messages(&self) -> Option<Vec<&[u8]>> {
-        let (mut rest, mut messages) = (&self.0[..], Vec::new());
+    fn answers(&self) -> Result<Vec<Response>, ReflectionError> {
+        let (mut rest, mut answers) = (&self.0[..], Vec::new());
         while !rest.is_empty() {
-            let (&[_, length @ ..], behind) = rest.split_first_chunk::<5>()?;
-            let (message, behind) = behind.split_at_checked(u32::from_be_bytes(length) as usize)?;
-            messages.push(message);
+            let (is_compressed, message, behind) =
+                split_message(rest).ok_or_else(|| malformed(&"a message is cut"))?;
+            let message = if is_compressed { decompressed(message)?.into() } else { Cow::Borrowed(message) };
+            answers.push(Response::decode(&message[..]).map_err(|error| malformed(&error))?);
             rest = behind;
         }
-        Some(messages)
+        Ok(answers)
     }
+}
+
+/// Splits off the first message, and says whether it is compressed; `None` if it is cut.
+fn split_message(bytes: &[u8]) -> Option<(bool, &[u8], &[u8])> {
+    let (&[flag, length @ ..], behind) = bytes.split_first_chunk::<5>()?;
+    let (message, behind) = behind.split_at_checked(usize::try_from(u32::from_be_bytes(length)).ok()?)?;
+    Some((flag != 0, message, behind))
+}
+
+/// Decompresses a message by gzip, the one coding that is accepted.
+fn decompressed(message: &[u8]) -> Result<Vec<u8>, ReflectionError> {
+    let mut plain = Vec::new();
+    let mut reader = MultiGzDecoder::new(message).take(REPLY_SIZE_MAX as u64 + 1);
+    reader.read_to_end(&mut plain).map_err(|error| malformed(&error))?;
+    if plain.len() > REPLY_SIZE_MAX { Err(malformed(&"a message is too large")) } else { Ok(plain) }
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -320,13 +369,30 @@ mod tests {
 
     #[test]
     fn a_reply_is_read_message_by_message() {
+        let answer = |name: &str| Response {
+            message_response: Some(Answer::ListServices(ListServiceResponse {
+                service: vec![ServiceResponse { name: name.to_owned() }],
+            })),
+        };
         let mut body = Vec::new();
-        frame(b"one", &mut body);
-        frame(b"", &mut body);
-        assert_eq!(Reply(body.clone()).messages(), Some(vec![&b"one"[..], b""]));
+        frame(&answer("a.B").encode_to_vec(), &mut body);
+        let mut compressed = Vec::new();
+        let plain = answer("c.D").encode_to_vec();
+        flate2::read::GzEncoder::new(&plain[..], flate2::Compression::fast())
+            .read_to_end(&mut compressed)
+            .unwrap();
+        let second = body.len();
+        frame(&compressed, &mut body);
+        body[second] = 1;
+        assert_eq!(Reply(body.clone()).answers().unwrap(), [answer("a.B"), answer("c.D")]);
         for end in [1, 4, 7, body.len() - 1] {
-            assert_eq!(Reply(body[..end].to_vec()).messages(), None, "{end}");
+            let error = Reply(body[..end].to_vec()).answers().unwrap_err().to_string();
+            assert!(error.ends_with("cannot be understood: a message is cut"), "{end}: {error}");
         }
+        body.truncate(second);
+        body[0] = 1;
+        let error = Reply(body).answers().unwrap_err().to_string();
+        assert!(error.contains("cannot be understood: "), "{error}");
     }
 
     #[test]
