@@ -137,6 +137,8 @@ pub enum Observation<'a> {
         /// The system's error number.
         errno: i32,
     },
+    /// A reply is a stream that may never end, in a run whose length nothing bounds. Reported once per worker.
+    UnboundedStream,
     /// A proxy refused a tunnel. Reported once per worker.
     TunnelRefused {
         /// The status of its reply; 599 for a malformed status line.

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::{
     Arrivals, Calls, Client, Endpoint, Http2, HttpVersion, Limits, LoadPhase, NonEmpty, Objectives, Phased,
     Phases, PlanFields, Precision, Proxy, Quic, Recording, Replay, Replies, RequestTemplate, Resumption,
-    Sockets, Target, Timeouts, Tls, UriSource, Watch, WebSocket, Workload,
+    Sockets, Target, Timeouts, Tls, UriSource, Watch, WebSocket, WebSocketError, Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -246,7 +246,12 @@ fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
         return Ok(());
     }
     let check = |field: &str, websocket: &WebSocket| {
-        websocket.check().map_err(|error| wrong(field, error.to_string(), "none"))
+        let given = |error: &WebSocketError| match error {
+            WebSocketError::Size { .. } => "larger ones",
+            _ => "none",
+        };
+        let most = plan.limits.message_size;
+        websocket.check(most).map_err(|error| wrong(field, error.to_string(), given(&error)))
     };
     plan.request.websocket.iter().try_for_each(|websocket| check("request.websocket", websocket))?;
     if let Workload::Scenarios(scenarios) = &plan.workload {

@@ -53,7 +53,8 @@ pub enum ModelApi {
     OpenAi,
 }
 
-/// The bounds that a model's answer must meet, all together, to count as good. Written as `ttft<500ms,tpot<50ms,e2e<10s`.
+/// The bounds that a model's answer must meet, all together, to count as good. Written as `ttft<500ms,tpot<50ms,e2e<10s`, or, as
+/// other tools have it, with numbers of milliseconds: `ttft:500 tpot:50`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -68,7 +69,7 @@ pub struct Goodput {
 
 /// The bounds of a goodput that are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("bounds of ttft, tpot and e2e, each once and above 0, such as ttft<500ms,tpot<50ms")]
+#[error("bounds of ttft, tpot and e2e, each once, above 0 and with a unit, such as ttft<500ms,tpot<50ms")]
 pub struct MalformedGoodput;
 
 impl Goodput {
@@ -89,6 +90,14 @@ impl Goodput {
             && meets(self.per_token, per_token)
             && meets(self.latency, Some(latency))
     }
+
+    /// Returns true if an answer that is pending at this age can no longer meet all bounds. `first_token`: the time to its first
+    /// token, if that has come.
+    #[must_use]
+    pub fn is_missed(&self, first_token: Option<Duration>, age: Duration) -> bool {
+        let has_passed = |bound: Option<Duration>, time| bound.is_some_and(|bound| time >= bound);
+        has_passed(self.first_token, first_token.unwrap_or(age)) || has_passed(self.latency, age)
+    }
 }
 
 impl FromStr for Goodput {
@@ -96,15 +105,26 @@ impl FromStr for Goodput {
 
     fn from_str(text: &str) -> Result<Self, MalformedGoodput> {
         let mut goodput = Self::default();
-        for bound in text.split(',') {
-            let (name, time) = bound.split_once('<').ok_or(MalformedGoodput)?;
+        for bound in text.split(',').flat_map(bounds) {
+            let (name, time, unit) = match (bound.split_once('<'), bound.split_once(':')) {
+                (Some((name, time)), None) => (name, time, None),
+                (None, Some((name, time))) => (name, time, Some("ms")),
+                _ => return Err(MalformedGoodput),
+            };
             let place = match name.trim() {
                 "ttft" => &mut goodput.first_token,
                 "tpot" => &mut goodput.per_token,
-                "e2e" => &mut goodput.latency,
+                "e2e" | "e2el" => &mut goodput.latency,
                 _ => return Err(MalformedGoodput),
             };
-            let seconds = units::seconds(time.trim().as_bytes()).ok_or(MalformedGoodput)?;
+            let time = time.trim();
+            let has_unit = time.ends_with(|last: char| last.is_alphabetic());
+            let time = match unit {
+                _ if has_unit => time.to_owned(),
+                Some(unit) => format!("{time}{unit}"),
+                None => return Err(MalformedGoodput),
+            };
+            let seconds = units::seconds(time.as_bytes()).ok_or(MalformedGoodput)?;
             let time = Duration::try_from_secs_f64(seconds).map_err(|_| MalformedGoodput)?;
             if time.is_zero() || place.replace(time).is_some() {
                 return Err(MalformedGoodput);
@@ -112,6 +132,13 @@ impl FromStr for Goodput {
         }
         Ok(goodput)
     }
+}
+
+/// Splits bounds with a colon, which other tools separate by spaces.
+fn bounds(text: &str) -> impl Iterator<Item = &str> {
+    let separator: fn(char) -> bool = if text.contains(':') { char::is_whitespace } else { |_| false };
+    let is_list = text.contains(':');
+    text.split(separator).filter(move |bound| !is_list || !bound.is_empty())
 }
 
 /// Writes the form that is typed.
@@ -164,9 +191,39 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         for wrong in
-            ["", "ttft", "ttft<", "ttft>1s", "ttft<0", "ttft<-1s", "itl<1s", "ttft<1s,ttft<2s", "ttft<1s,"]
+            ["", "ttft", "ttft<", "ttft>1s", "ttft<0s", "ttft<-1s", "itl<1s", "ttft<1s,ttft<2s", "ttft<1s,"]
         {
             assert_eq!(wrong.parse::<Goodput>(), Err(MalformedGoodput), "{wrong}");
+        }
+        // Seconds or milliseconds?
+        for wrong in
+            ["ttft<500", "ttft<0", "ttft<500ms,tpot<50", "ttft<.5", "ttft:", "ttft:x", "ttft:0", "ttft:<5ms"]
+        {
+            assert_eq!(wrong.parse::<Goodput>(), Err(MalformedGoodput), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bounds_as_other_tools_write_them_are_milliseconds() {
+        let expected: Goodput = "ttft<500ms,tpot<50ms,e2e<10s".parse().unwrap();
+        for text in
+            ["ttft:500 tpot:50 e2el:10000", "ttft:500,tpot:50,e2e:10s", " ttft:500ms  tpot:50,e2el<10s"]
+        {
+            assert_eq!(text.parse(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pending_answer_is_missed_once_a_bound_has_passed() {
+        let goodput: Goodput = "ttft<500ms,tpot<50ms,e2e<2s".parse().unwrap();
+        for (first, age, expected) in [
+            (None, 499, false),
+            (None, 500, true),
+            (Some(100), 1999, false),
+            (Some(500), 600, true),
+            (Some(100), 2000, true),
+        ] {
+            assert_eq!(goodput.is_missed(first.map(ms), ms(age)), expected, "{first:?} {age}");
         }
     }
 

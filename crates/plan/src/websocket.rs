@@ -109,7 +109,7 @@ impl Default for WebSocketMessage {
 }
 
 /// The reason why a WebSocket cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WebSocketError {
     /// Messages without an end that follow each other at once.
     #[error("a time between messages, as nothing answers them")]
@@ -120,6 +120,12 @@ pub enum WebSocketError {
     /// No time between pings.
     #[error("a time between pings above 0")]
     Pings,
+    /// Messages beyond the limit.
+    #[error("messages of at most {most} bytes, the largest that are sent and read")]
+    Size {
+        /// The limit in bytes.
+        most: usize,
+    },
 }
 
 impl WebSocket {
@@ -129,11 +135,11 @@ impl WebSocket {
         self.message.is_some() && self.expect != Answer::Nothing
     }
 
-    /// Checks what only makes sense together.
+    /// Checks what only makes sense together. `most`: the limit of messages in bytes.
     ///
     /// # Errors
-    /// If it would send without pause.
-    pub fn check(&self) -> Result<(), WebSocketError> {
+    /// If it would send without pause, or messages that are too large.
+    pub fn check(&self, most: usize) -> Result<(), WebSocketError> {
         let is_paced = self.every.is_some() || self.expect != Answer::Nothing;
         if self.message.is_some() && !is_paced && self.messages.is_none() {
             return Err(WebSocketError::Flood);
@@ -144,6 +150,13 @@ impl WebSocket {
         if self.ping_every.is_some_and(|time| time.is_zero()) {
             return Err(WebSocketError::Pings);
         }
+        let size = self.message.as_ref().map_or(0, |message| match message.payload {
+            Payload::Numbered(size) => u64::from(size.get()),
+            Payload::Text(_) => 0,
+        });
+        if size > most as u64 {
+            return Err(WebSocketError::Size { most });
+        }
         Ok(())
     }
 }
@@ -152,12 +165,23 @@ impl WebSocket {
 mod tests {
     use super::*;
 
+    const MOST: usize = 1000;
+
+    #[test]
+    fn messages_are_no_larger_than_those_that_are_sent_and_read() {
+        for (size, expected) in [(1000, Ok(())), (1001, Err(WebSocketError::Size { most: MOST }))] {
+            let payload = Payload::Numbered(NonZeroU32::new(size).unwrap());
+            let message = Some(WebSocketMessage { binary: false, payload });
+            assert_eq!(WebSocket { message, ..WebSocket::default() }.check(MOST), expected, "{size}");
+        }
+    }
+
     #[test]
     fn messages_need_a_pace_if_nothing_answers_them_and_nothing_ends_them() {
         let second = Duration::from_secs(1);
         let every = |period| Some(Every { period, process: Process::Even });
         let endless = WebSocket { expect: Answer::Nothing, messages: None, ..WebSocket::default() };
-        assert_eq!(endless.check(), Err(WebSocketError::Flood));
+        assert_eq!(endless.check(MOST), Err(WebSocketError::Flood));
         let good = [
             WebSocket::default(),
             WebSocket { message: None, ..endless.clone() },
@@ -166,11 +190,11 @@ mod tests {
             WebSocket { expect: Answer::Any, ..endless.clone() },
         ];
         for websocket in good {
-            assert_eq!(websocket.check(), Ok(()), "{websocket:?}");
+            assert_eq!(websocket.check(MOST), Ok(()), "{websocket:?}");
         }
         let at_once = WebSocket { every: every(Duration::ZERO), ..WebSocket::default() };
-        assert_eq!(at_once.check(), Err(WebSocketError::Pace));
+        assert_eq!(at_once.check(MOST), Err(WebSocketError::Pace));
         let pings = WebSocket { ping_every: Some(Duration::ZERO), ..WebSocket::default() };
-        assert_eq!(pings.check(), Err(WebSocketError::Pings));
+        assert_eq!(pings.check(MOST), Err(WebSocketError::Pings));
     }
 }

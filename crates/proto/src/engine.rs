@@ -11,7 +11,7 @@ use crate::http3;
 use crate::quic::{self, Datagrams, Ecn, Ticket};
 use crate::request::Request;
 use crate::tls::Progress;
-use crate::{CallId, Event, ProtocolError, Sent, Stall};
+use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
 ///
@@ -230,6 +230,22 @@ impl Engine {
             Self::Http3(engine) => {
                 engine.cancel(now, call);
                 true
+            }
+        }
+    }
+
+    /// Ends the reply of a call whose body has begun, as if it was complete: nothing more of it is wanted. Returns its end; where
+    /// replies come [in order](Self::is_in_order), the connection ends with it. `None` if another reply comes first.
+    pub fn end_early(&mut self, now: Duration, call: CallId) -> Option<Event<'static>> {
+        match self {
+            Self::Http1(engine) => engine.end_early(call),
+            Self::Http2(_) | Self::Http3(_) => {
+                let is_cancelled = self.cancel(now, call);
+                is_cancelled.then(|| Event::ReplyDone {
+                    call,
+                    size: ReplySize::default(),
+                    reuse: Reuse::Keep,
+                })
             }
         }
     }

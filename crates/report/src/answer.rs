@@ -16,7 +16,8 @@ use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
 use crate::rpc;
-use crate::streams::answer_lines;
+use crate::streams::{answer_lines, open_streams};
+use crate::told;
 use crate::verdict::Level;
 use crate::visits::ScenarioRow;
 use crate::websocket;
@@ -62,6 +63,7 @@ impl Display for Answer<'_> {
         self.write_errors(f)?;
         self.write_unfinished(f)?;
         self.write_statuses(f)?;
+        self.write_told(f)?;
         self.write_grpc(f)?;
         self.write_visits(f)?;
         self.write_recorded(f)?;
@@ -69,8 +71,11 @@ impl Display for Answer<'_> {
         if let Some(fault) = same_status(plan, summary) {
             self.line(f, Tone::Bad, "", "", &fault)?;
         }
-        if plan.recording.detail && figures.all_calls.answered > 0 {
+        let has_streams = figures.streams.as_ref().is_some_and(|streams| streams.started > 0);
+        if plan.recording.detail && (figures.all_calls.answered > 0 || has_streams) {
             self.write_streams(f)?;
+        }
+        if plan.recording.detail && figures.all_calls.answered > 0 {
             self.write_latency(f)?;
             write_histogram(f, &summary.completed().latency)?;
         }
@@ -234,6 +239,13 @@ impl Answer<'_> {
 
     fn write_unfinished(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let AllCalls { calls, unfinished, .. } = self.document.figures.all_calls;
+        let open = open_streams(&self.document.summary).min(unfinished);
+        if open > 0 {
+            let (streams, were) = if open == 1 { ("stream", "was") } else { ("streams", "were") };
+            let what = format!("{} {streams} {were} open when the run ended", count(open));
+            self.line(f, Tone::Plain, "unfinished", "", &what)?;
+        }
+        let unfinished = unfinished - open;
         if unfinished == 0 {
             return Ok(());
         }
@@ -256,6 +268,17 @@ impl Answer<'_> {
         } else {
             self.line(f, Tone::Plain, "statuses", "", &statuses.join("  "))
         }
+    }
+
+    /// What the server says about errors, in its own words.
+    fn write_told(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { summary, figures, .. } = self.document;
+        for (place, words) in told::words(summary, figures.streams.as_ref()).into_iter().enumerate() {
+            // A server may say anything.
+            let words = words.replace(char::is_control, "\u{fffd}");
+            self.line(f, Tone::Bad, if place == 0 { "told" } else { "" }, "", &words)?;
+        }
+        Ok(())
     }
 
     /// Calls of gRPC by their status.

@@ -16,6 +16,10 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     if summary.replies > 0 || summary.in_window().replies > 0 || calls(CallOutcome::Success) > 0 {
         return None;
     }
+    // A stream that goes on is a reply.
+    if summary.streams.as_deref().is_some_and(|streams| streams.started > 0) {
+        return None;
+    }
     let server = server(plan);
     let failed = summary.errors.total();
     if failed == 0 {
@@ -145,7 +149,7 @@ fn limit(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
-    use httperf_stats::Timing;
+    use httperf_stats::{StreamSummary, Timing};
 
     use super::*;
 
@@ -235,6 +239,10 @@ mod tests {
         both.errors.add(Failure::Reset);
         check(&both, None);
         check(&Summary { replies: 1, ..failed(Failure::Refused, 3) }, None);
+        let streams = StreamSummary { started: 1, unfinished: 1, ..StreamSummary::default() };
+        let mut open = Summary { streams: Some(Box::new(streams)), ..Summary::default() };
+        open.unfinished.add(Duration::from_millis(2000));
+        check(&open, None);
         check(&Summary::default(), None);
     }
 }

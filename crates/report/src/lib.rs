@@ -37,6 +37,7 @@ mod table;
 mod text;
 mod times;
 mod tls;
+mod told;
 mod verdict;
 mod visits;
 mod websocket;

@@ -7,7 +7,7 @@ use httperf_stats::{ModelSummary, StreamSummary, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::all_calls::AllCalls;
+use crate::all_calls::Latencies;
 use crate::figures::Times;
 use crate::number::{count, per_second, percent, ratio, rounded, time};
 use crate::table::{line, write_reasons, write_tally, write_times, write_times_head};
@@ -71,11 +71,17 @@ pub struct ModelFigures {
     pub output_token_rate: f64,
     /// Tokens per second that a user sees: one divided by the median time per output token.
     pub token_rate_per_user: Option<f64>,
+    /// Events and whole replies that could not be read.
+    #[serde(default)]
+    pub unread: u64,
+    /// Most frequent other API whose answers came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_api: Option<String>,
     /// Source of the numbers of tokens.
     pub tokens_from: TokensFrom,
     /// Answers that met all bounds of the goodput; `None` without bounds.
     pub good: Option<u64>,
-    /// Share (0 to 1) of the calls that ended with such an answer.
+    /// Share (0 to 1) of the calls that were due with such an answer.
     pub goodput_share: Option<f64>,
     /// Such answers per second of the measured phase.
     pub goodput_rate: Option<f64>,
@@ -145,7 +151,7 @@ impl ModelFigures {
         let throughput = summary.throughput();
         let seconds = summary.duration.as_secs_f64();
         let good = (!plan.replies.streams.goodput.is_empty()).then_some(model.good);
-        let ended = ended(summary);
+        let due = Latencies::of(summary).count();
         let tpot_ms = Times::of(&model.per_token);
         Self {
             answers: model.answers,
@@ -157,18 +163,14 @@ impl ModelFigures {
             output_tokens: model.output_tokens,
             output_token_rate: throughput.output_tokens,
             token_rate_per_user: tpot_ms.p50.filter(|&ms| ms > 0.0).map(|ms| rounded(1000.0 / ms)),
+            unread: model.malformed,
+            other_api: model.foreign.by_frequency().first().map(|(api, _)| (*api).to_owned()),
             tokens_from: TokensFrom::of(model),
             good,
-            goodput_share: good.filter(|_| ended > 0).map(|good| good as f64 / ended as f64),
+            goodput_share: good.filter(|_| due > 0).map(|good| ratio(good as f64, due as f64)),
             goodput_rate: good.filter(|_| seconds > 0.0).map(|good| good as f64 / seconds),
         }
     }
-}
-
-/// Calls that ended, with or without a reply.
-pub(crate) fn ended(summary: &Summary) -> u64 {
-    let AllCalls { calls, unfinished, .. } = AllCalls::of(summary);
-    calls - unfinished
 }
 
 /// The sections `Streams` and `Model`, each starting with an empty line; empty if there were no streams.
@@ -228,6 +230,7 @@ fn write_model(
         line(f, "goodput", goodput)?;
     }
     write_tally(f, "finished by", &model.finish_reasons)?;
+    write_tally(f, "other APIs", &model.foreign)?;
     write_reasons(f, "errors told", &model.errors)
 }
 
@@ -293,6 +296,7 @@ pub(crate) fn fates(streams: &StreamSummary) -> String {
     for (number, what) in [
         (streams.cut, "cut"),
         (streams.unfinished, "open when the run ended"),
+        (streams.unread, "complete but not to be decompressed"),
         (streams.without_event, "complete without an event"),
         (streams.within_event, "ended within an event"),
     ] {
@@ -354,7 +358,7 @@ pub(crate) fn output_tokens(figures: &ModelFigures) -> String {
 pub(crate) fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
     let (share, rate) = (figures.goodput_share?, figures.goodput_rate?);
     let bounds = plan.replies.streams.goodput;
-    Some(format!("{} of the calls that ended ({}) met {bounds}", percent(share), per_second(rate)))
+    Some(format!("{}, {} of the calls that were due, met {bounds}", per_second(rate), percent(share)))
 }
 
 /// Median and 99th percentile in a few words; `None` if neither is known.
@@ -363,6 +367,32 @@ pub(crate) fn percentiles(times: &Times) -> Option<String> {
     let known: Vec<String> =
         known.into_iter().filter_map(|(name, ms)| Some(format!("{} ({name})", time(ms?)))).collect();
     (!known.is_empty()).then(|| known.join(", "))
+}
+
+/// What could not be read of a model's answers; empty if that is nothing.
+fn unread(model: &ModelFigures) -> String {
+    match model.unread {
+        0 => String::new(),
+        1 => "1 event or reply could not be read".to_owned(),
+        events => format!("{} events or replies could not be read", count(events)),
+    }
+}
+
+/// The API whose answers came instead, in a sentence.
+pub(crate) fn other_api(model: &ModelFigures) -> Option<String> {
+    let api = model.other_api.as_ref()?;
+    Some(format!(
+        "the server speaks {api} API; the answers that are read are those of OpenAI's chat and completions"
+    ))
+}
+
+/// Streams that were open when the run ended, and are not answers of a model: nothing says that they ever end.
+pub(crate) fn open_streams(summary: &Summary) -> u64 {
+    summary
+        .streams
+        .as_deref()
+        .filter(|streams| streams.model.is_none())
+        .map_or(0, |streams| streams.unfinished)
 }
 
 /// Lines of the answer: a name and what there is to say.
@@ -375,14 +405,21 @@ pub(crate) fn answer_lines(figures: &StreamFigures) -> Vec<(&'static str, String
     match &figures.model {
         Some(model) => {
             lines.push(("tokens", named(&[("TTFT", &model.ttft_ms), ("TPOT", &model.tpot_ms)])));
-            let goodput = model.goodput_share.map(|share| format!("goodput {}", percent(share)));
+            let goodput = model.goodput_rate.zip(model.goodput_share);
+            let goodput = goodput.map(|(rate, share)| {
+                format!("goodput {}, {} of the calls that were due", per_second(rate), percent(share))
+            });
             let rate = (model.output_tokens > 0).then(|| {
                 format!("{} tokens out, {}", count(model.output_tokens), per_second(model.output_token_rate))
             });
             lines.push(("", rate.into_iter().chain(goodput).collect::<Vec<_>>().join("; ")));
+            lines.push(("", if other_api(model).is_some() { String::new() } else { unread(model) }));
         }
         None if figures.started > 0 => {
             lines.push(("events", named(&[("first", &figures.first_event_ms), ("gap", &figures.gap_ms)])));
+            if figures.events == 0 && figures.unfinished > 0 {
+                lines.push(("events", "none".to_owned()));
+            }
         }
         None => {}
     }

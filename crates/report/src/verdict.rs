@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::Steady;
 use crate::fleet::Fleet;
 use crate::number::{fixed, percent, quantile_name, ratio};
+use crate::streams::open_streams;
 
 /// Reliability of a run's figures, with the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -365,7 +366,7 @@ const WAITING_COUNTS: f64 = 0.1;
 const PAUSED_SUSPECT: f64 = 0.01;
 const PAUSED_INVALID: f64 = 0.1;
 
-/// Minimum length of a stall, absolute and as a multiple of the median service time.
+/// Minimum length of a stall, absolute and as a multiple of the longest wait that is usual.
 const STALL: (Duration, u32) = (Duration::from_millis(100), 10);
 
 /// Minimum number of calls for a 99th percentile.
@@ -545,7 +546,8 @@ fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl
     } else if samples < 1000 {
         add(Level::Valid, Finding::FewSamples { samples, quantile: 0.999 });
     }
-    let calls = unfinished.count();
+    // A stream that was open is no call without an answer.
+    let calls = unfinished.count().saturating_sub(open_streams(summary));
     if calls > 0 {
         let count = |outcome| summary.calls_with(outcome).latency.moments.count();
         let ended: u64 = CallOutcome::ALL.into_iter().map(count).sum();
@@ -584,13 +586,25 @@ fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
 
 /// Notes events on the server that a reader of the figures should know about.
 fn note_server(summary: &Summary, service: &Timing, add: &mut impl FnMut(Level, Finding)) {
-    if let (Some(stall), Some(usual)) = (summary.stall, service.quantile(0.5))
+    if let (Some(stall), Some(usual)) = (summary.stall, usual_wait(summary, service))
         && stall.length >= STALL.0
         && stall.length >= usual * STALL.1
     {
         let (length_s, from_s) = (stall.length.as_secs_f64(), stall.from.as_secs_f64());
         add(Level::Valid, Finding::ServerStall { length_s, from_s });
     }
+}
+
+/// Longest of the waits that are usual in a run: for a reply, for an answer on a WebSocket, for a stream and for tokens. `None` if
+/// nothing was answered.
+fn usual_wait(summary: &Summary, service: &Timing) -> Option<Duration> {
+    let websockets = summary.websockets.as_deref().map(|websockets| &websockets.round_trip.service);
+    let streams = summary.streams.as_deref();
+    let begun = streams.map(|streams| &streams.first_byte.service);
+    let model = streams.and_then(|streams| streams.model.as_deref());
+    let tokens = model.into_iter().flat_map(|model| [&model.first_token.service, &model.token_gap]);
+    let waits = [Some(service), websockets, begun].into_iter().flatten().chain(tokens);
+    waits.filter_map(|times| times.quantile(0.5)).max()
 }
 
 fn note_steadiness(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {

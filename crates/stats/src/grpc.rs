@@ -22,7 +22,7 @@ pub struct GrpcSummary {
     pub unanswered: u64,
     /// Messages received in complete replies.
     pub received: u64,
-    /// Bytes of these messages, without their prefixes.
+    /// Bytes of these messages as they came, compressed or not, without their prefixes.
     pub received_bytes: u64,
     /// Complete replies with something that is no message, or with part of one.
     pub malformed: u64,

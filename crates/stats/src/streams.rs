@@ -35,6 +35,9 @@ pub struct StreamSummary {
     pub comments: u64,
     /// Events that were larger than the limit, and cut.
     pub oversized: u64,
+    /// Complete streams that could not be decompressed, so that nothing is known of their events.
+    #[serde(default)]
+    pub unread: u64,
     /// From the instants at which calls were due, and from the first bytes sent, to the status lines of streams.
     pub first_byte: Clocks,
     /// The same to the first events.
@@ -83,7 +86,7 @@ pub struct ModelSummary {
     pub output_sizes: Sizes,
     /// Answers by the reason why the model stopped; `none` if none was told.
     pub finish_reasons: Tally,
-    /// Complete streams without the event that ends them (`[DONE]`).
+    /// Complete streams that were read without the event that ends them (`[DONE]`).
     pub undone: u64,
     /// Replies and events that tell of an error, by its message.
     pub errors: Tally,
@@ -93,6 +96,12 @@ pub struct ModelSummary {
     pub good: u64,
     /// Streams that had brought a token and not ended when the run did.
     pub unfinished_with_token: u64,
+    /// Calls that were pending when the run ended and can no longer meet all bounds of the goodput.
+    #[serde(default)]
+    pub unfinished_missed: u64,
+    /// Answers of another API, by its name.
+    #[serde(default)]
+    pub foreign: Tally,
 }
 
 /// The number of error messages, and of reasons why a model stopped, that are told apart.
@@ -138,6 +147,8 @@ pub struct StreamEnd {
     pub fate: StreamFate,
     /// True if it was read as an event stream.
     pub is_streamed: bool,
+    /// True if it could not be decompressed.
+    pub is_unread: bool,
     /// Instant of the first event.
     pub first_event: Option<Instant>,
     /// Events.
@@ -200,12 +211,16 @@ pub struct ModelEnd {
     pub output_tokens: Option<u64>,
     /// Reason why the model stopped.
     pub finish_reason: Option<String>,
-    /// True if the event came that ends the stream.
+    /// True if the event came that ends the stream, or the reply came whole.
     pub is_done: bool,
+    /// True if there is text for the user.
+    pub has_content: bool,
     /// Message of an error.
     pub error: Option<String>,
-    /// True if the whole reply was not what the API says.
+    /// True if a part of the reply was not what the API says.
     pub is_malformed: bool,
+    /// Name of the API whose answer it is, if that is another one.
+    pub foreign: Option<String>,
     /// True if the answer met all bounds of the goodput.
     pub is_good: bool,
 }
@@ -228,10 +243,11 @@ impl StreamEnd {
 }
 
 impl ModelEnd {
-    /// True if it answers the prompt: it has an end, and tells of no error.
+    /// True if it answers the prompt: it has content and an end, was read completely, and tells of no error.
     #[must_use]
     pub fn is_answer(&self) -> bool {
-        self.error.is_none() && !self.is_malformed && (self.is_done || self.finish_reason.is_some())
+        let is_complete = self.has_content && (self.is_done || self.finish_reason.is_some());
+        is_complete && self.error.is_none() && !self.is_malformed
     }
 
     /// Tokens of the answer: those told, else its events with content.
@@ -300,7 +316,8 @@ impl StreamSummary {
         if end.fate != StreamFate::Completed {
             return;
         }
-        self.without_event += u64::from(end.events == 0);
+        self.unread += u64::from(end.is_unread);
+        self.without_event += u64::from(end.events == 0 && !end.is_unread);
         self.within_event += u64::from(end.within_event);
         self.events_per_stream.add(end.events);
         if let Some(gap) = end.longest_gap {
@@ -330,6 +347,7 @@ impl StreamSummary {
             (&mut self.coalesced, other.coalesced),
             (&mut self.comments, other.comments),
             (&mut self.oversized, other.oversized),
+            (&mut self.unread, other.unread),
         ] {
             *own += their;
         }
@@ -357,7 +375,11 @@ impl ModelSummary {
             self.unfinished_with_token += u64::from(is_begun);
             return;
         }
-        self.malformed += u64::from(reply.is_malformed);
+        // Of a stream, its events are counted.
+        self.malformed += u64::from(reply.is_malformed && !end.is_streamed);
+        if let Some(api) = &reply.foreign {
+            self.foreign.add(api.clone());
+        }
         self.undone += u64::from(end.is_streamed && !reply.is_done);
         if !reply.is_answer() {
             return;
@@ -394,6 +416,7 @@ impl ModelSummary {
             (&mut self.malformed, other.malformed),
             (&mut self.good, other.good),
             (&mut self.unfinished_with_token, other.unfinished_with_token),
+            (&mut self.unfinished_missed, other.unfinished_missed),
         ] {
             *own += their;
         }
@@ -404,6 +427,7 @@ impl ModelSummary {
         self.output_sizes.merge(&other.output_sizes);
         self.finish_reasons.merge(&other.finish_reasons);
         self.errors.merge(&other.errors);
+        self.foreign.merge(&other.foreign);
     }
 }
 
@@ -445,6 +469,7 @@ mod tests {
         summary.end(&StreamEnd {
             fate: StreamFate::Completed,
             is_streamed: true,
+            is_unread: false,
             first_event: events_ms.first().map(|&first| at(first)),
             events: events_ms.len() as u64,
             coalesced: events_ms.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64,
@@ -485,7 +510,13 @@ mod tests {
 
     #[test]
     fn answers_are_complete_replies_without_an_error() {
-        let done = ModelEnd { is_done: true, pieces: 2, span: Some(ms(10)), ..ModelEnd::default() };
+        let done = ModelEnd {
+            is_done: true,
+            has_content: true,
+            pieces: 2,
+            span: Some(ms(10)),
+            ..ModelEnd::default()
+        };
         let failed = ModelEnd { error: Some("overloaded".into()), ..done.clone() };
         let stopped = ModelEnd { is_done: false, finish_reason: Some("length".into()), ..done.clone() };
         let broken = ModelEnd { is_done: false, ..done.clone() };

@@ -65,7 +65,7 @@ pub struct WebSocketSummary {
     pub pings: u64,
     /// From pings to their pongs.
     pub ping: Timing,
-    /// Ends by who closed and the code, such as `client 1000 (normal closure)`.
+    /// Ends by who closed and the code, such as `client 1000 (normal closure)`, or the limit of this program that was reached.
     pub closes: Tally,
     /// Breaches of the protocol by servers, which ended their WebSockets.
     pub violations: Tally,
@@ -133,6 +133,11 @@ impl WebSocketSummary {
     /// Records a breach of the protocol.
     pub fn violate(&mut self, reason: String) {
         self.violations.add_of_peer(reason, NAMES_MAX);
+    }
+
+    /// Records that this program ended a WebSocket at a limit of its own.
+    pub fn give_up(&mut self, reason: String) {
+        self.closes.add_of_peer(format!("client, as {reason}"), NAMES_MAX);
     }
 
     /// Records the end of a WebSocket that was opened.

@@ -126,6 +126,55 @@ fn what_is_no_message_fails_a_call_of_status_ok() {
 }
 
 #[test]
+fn a_unary_call_of_status_ok_has_one_message() {
+    let bodies = [Vec::new(), message("a"), [message("a"), message("b")].concat()];
+    let answer = |request: &StreamSeen| ok().body(bodies[request.index].clone());
+    let summary = run(&over_grpc(connections(1, 3, 1), false), Link::default(), answering(answer)).summary;
+    let unary = grpc(&summary);
+    assert_eq!(unary.statuses.by_frequency(), [("INTERNAL", 2), ("OK", 1)]);
+    assert_eq!(summary.mismatches.grpc, 2);
+    let mut said = unary.messages.by_frequency();
+    said.sort_unstable();
+    assert_eq!(
+        said,
+        [
+            ("INTERNAL: status OK with several messages, where one is expected", 1),
+            ("INTERNAL: status OK without a message", 1),
+        ]
+    );
+    // A reply that has a header block alone.
+    let alone =
+        |_: &StreamSeen| Reply::new(200).field("content-type", "application/grpc").field("grpc-status", "0");
+    let summary = run(&over_grpc(connections(1, 1, 1), false), Link::default(), answering(alone)).summary;
+    assert_eq!(grpc(&summary).statuses.by_frequency(), [("INTERNAL", 1)]);
+    // A stream may have any number.
+    let bodies = [Vec::new(), message("a"), [message("a"), message("b")].concat()];
+    let answer = move |request: &StreamSeen| ok().body(bodies[request.index].clone());
+    let summary = run(&over_grpc(connections(1, 3, 1), true), Link::default(), answering(answer)).summary;
+    assert_eq!((grpc(&summary).ok(), grpc(&summary).received, summary.mismatches.grpc), (3, 3, 0));
+}
+
+#[test]
+fn messages_may_be_compressed_as_was_accepted() {
+    for (encoding, flag, malformed) in
+        [("gzip", 0, 0), ("gzip", 1, 0), ("gzip", 2, 1), ("identity", 1, 1), ("deflate", 1, 1)]
+    {
+        let answer = move |_: &StreamSeen| {
+            let mut body = message("hi");
+            body[0] = flag;
+            ok().field("grpc-encoding", encoding).body(body)
+        };
+        let summary =
+            run(&over_grpc(connections(1, 1, 1), false), Link::default(), answering(answer)).summary;
+        assert_eq!(
+            (grpc(&summary).malformed, summary.mismatches.grpc),
+            (malformed, malformed),
+            "{encoding} {flag}"
+        );
+    }
+}
+
+#[test]
 fn calls_that_get_no_whole_reply_have_no_status() {
     let mut plan = over_grpc(connections(4, 1, 1), false);
     plan.change(|plan| plan.timeouts = Timeouts { timeout: Some(ms(300)), think_timeout: None });

@@ -288,3 +288,58 @@ fn answers_of_a_model_are_told_from_those_that_are_none() {
     let summary = run(&of_a_model(missed), Link::default(), self::model()).summary;
     assert_eq!(summary.streams.and_then(|streams| streams.model).map(|model| model.good), Some(0));
 }
+
+/// Sends a stream's header after 20 ms and an event every 500 ms; it does not end.
+fn ticking(event: &'static str) -> impl Peer {
+    HttpPeer::new(move |_| {
+        let mut actions = vec![head(ms(20))];
+        actions.extend((1..20).map(|number| chunk(ms(500 * number), event)));
+        actions
+    })
+}
+
+#[test]
+fn a_stream_awaits_its_beginning_and_the_answer_of_a_model_its_end() {
+    let stall = |model, event| {
+        let mut plan = connections(1, 1, 1);
+        plan.change(|plan| {
+            plan.runtime = Some(ms(4100));
+            plan.replies.streams.model = model;
+        });
+        run(&plan, Link::default(), ticking(event)).summary.stall.map(|stall| stall.length)
+    };
+    assert_eq!(stall(None, "data: x\n\n"), Some(ms(20)));
+    let token = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n";
+    assert_eq!(stall(Some(ModelApi::OpenAi), token), Some(ms(500)));
+}
+
+#[test]
+fn an_answer_is_complete_when_the_server_says_so_though_its_reply_goes_on() {
+    let token = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n";
+    let done = "data: [DONE]\n\n";
+    let begun = move || vec![head(ms(20)), chunk(ms(100), token), chunk(ms(110), done)];
+    let comments = move || (2..100).map(|number| chunk(ms(100 * number), ": still here\n\n"));
+    let peers: [fn(Vec<Action>, Vec<Action>) -> Vec<Action>; 3] = [
+        // It says nothing more, it goes on for a while, or it closes the connection.
+        |begun, _| begun,
+        |begun, comments| begun.into_iter().chain(comments).collect(),
+        |begun, _| begun.into_iter().chain([Action::Close(ms(150))]).collect(),
+    ];
+    for timeout in [None, Some(ms(300)), Some(ms(5000))] {
+        for (number, peer) in peers.into_iter().enumerate() {
+            let mut plan = calls(3, 10.0, 3);
+            plan.change(|plan| {
+                plan.replies.streams.model = Some(ModelApi::OpenAi);
+                plan.timeouts = Timeouts { timeout, think_timeout: None };
+            });
+            let answering = HttpPeer::new(move |_| peer(begun(), comments().collect()));
+            let summary = run(&plan, Link::default(), answering).summary;
+            let of = streams(&summary);
+            let model = of.model.as_ref().expect("replies are those of a model");
+            assert_eq!((model.answers, of.completed, of.cut), (3, 3, 0), "{timeout:?} {number}");
+            assert_eq!((summary.replies, summary.errors.total()), (3, 0), "{timeout:?} {number}");
+            let latency = &summary.calls_with(CallOutcome::Success).latency;
+            assert_eq!(latency.moments.max(), 0.11, "{timeout:?} {number}");
+        }
+    }
+}

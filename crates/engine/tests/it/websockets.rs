@@ -339,3 +339,45 @@ fn messages_are_the_same_on_any_thread() {
     assert_eq!((texts.len(), heard(&plan(4, websocket))), (12, texts.clone()));
     assert!(texts.windows(2).all(|pair| pair[0] != pair[1]), "{texts:?}");
 }
+
+/// The longest silence of a server that owed something.
+fn stall(plan: &Plan, peer: impl Peer) -> Duration {
+    run(plan, Link::default(), peer).summary.stall.map_or(NOW, |stall| stall.length)
+}
+
+#[test]
+fn a_server_that_owes_nothing_does_not_stall() {
+    let slow = WebSocket {
+        every: every(ms(500)),
+        messages: None,
+        lasts: Some(ms(4000)),
+        ping_every: Some(ms(700)),
+        ..WebSocket::default()
+    };
+    assert_eq!(stall(&plan(1, slow.clone()), echoing()), ms(30), "each message is answered at once");
+    let pushing = || {
+        WebSocketPeer::new(ms(20), |_, heard| match heard {
+            WsHeard::Opening => (1..8).map(|number| Say::Text(ms(500 * number), "news".into())).collect(),
+            WsHeard::Message(_) => Vec::new(),
+        })
+    };
+    let listening =
+        WebSocket { message: None, messages: None, lasts: Some(ms(4000)), ..WebSocket::default() };
+    assert_eq!(stall(&plan(1, listening), pushing()), ms(20), "it speaks when there is news");
+    let telling = WebSocket { expect: Answer::Nothing, ..slow };
+    assert_eq!(stall(&plan(1, telling), pushing()), ms(20), "no message is to be answered");
+}
+
+#[test]
+fn a_server_that_does_not_answer_messages_stalls() {
+    // The third message is answered after 700 ms.
+    let pausing = WebSocketPeer::new(ms(20), |_, heard| match heard {
+        WsHeard::Opening => Vec::new(),
+        WsHeard::Message(text) => {
+            let wait = if text.starts_with("2 ") { ms(700) } else { ms(30) };
+            vec![Say::Text(wait, text.to_owned())]
+        }
+    });
+    let websocket = WebSocket { messages: NonZeroU64::new(5), ..WebSocket::default() };
+    assert_eq!(stall(&plan(1, websocket), pausing), ms(700));
+}

@@ -189,7 +189,7 @@ fn every_form_has_the_same_figures() {
         assert_eq!(cell(column), value.to_string(), "{column}");
     }
     assert_eq!(cell("goodput_percent"), "100.00");
-    assert!(text.contains("goodput         100.0 % of the calls that ended"), "{text}");
+    assert!(text.contains("/s, 100.0 % of the calls that were due, met ttft<10000ms"), "{text}");
     assert!(text.contains("output tokens   180 ("), "{text}");
     let log = bench.read("log");
     let seconds = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["streams"].take());

@@ -154,7 +154,7 @@ pub enum Figure {
 /// A share of calls or replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Calls without a reply, with a status of 400 or more, or with an unexpected reply, as a share of calls ended.
+    /// Calls without a reply, with a status of 400 or more, or with an unexpected reply, as a share of the calls that were due.
     Errors,
     /// Calls without a reply, as a share of calls ended.
     Failed,

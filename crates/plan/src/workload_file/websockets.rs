@@ -11,7 +11,7 @@ use super::lower::Lowering;
 use super::steps::{Steps, snippet};
 use super::values;
 use crate::scenario::{Pause, Scenarios, Step, StepBodyPart, StepRequest};
-use crate::{Answer, Every, MESSAGE_SIZE, Payload, Process, WebSocket, WebSocketMessage};
+use crate::{Answer, Every, Limits, MESSAGE_SIZE, Payload, Process, WebSocket, WebSocketMessage};
 
 /// Parses the times between messages: `1s`, or `exp(1s)` for exponential ones.
 pub(super) fn every(text: &str) -> Option<Every> {
@@ -74,7 +74,16 @@ impl Steps<'_, '_> {
             self.problems.push(view.problem(view.key_at(key), message));
             return None;
         }
-        let payload = Payload::Numbered(view.small("size").unwrap_or(MESSAGE_SIZE));
+        let size = view.small("size").unwrap_or(MESSAGE_SIZE);
+        let most = Limits::default().message_size;
+        if size.get() as usize > most {
+            let message = format!(
+                "expected at most {most} bytes, the largest message that is sent and read, got {size}"
+            );
+            self.problems.push(view.problem(view.key_at("size"), message));
+            return None;
+        }
+        let payload = Payload::Numbered(size);
         let is_open_ended = every.is_some() || lasts.is_some();
         Some(WebSocket {
             message: (!is_silent).then_some(WebSocketMessage { binary: false, payload }),

@@ -68,7 +68,7 @@ fn target(line: &mut Line, args: &Args) {
     }
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
-    line.bytes("uri", Some(args.uri()));
+    line.bytes("uri", Some(&args.uri()));
 }
 
 fn tls(line: &mut Line, args: &Args) {

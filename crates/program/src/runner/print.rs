@@ -30,6 +30,7 @@ pub struct Printing<'a> {
     unexpected_error: AtomicBool,
     protocol_error: AtomicBool,
     tunnel_refused: AtomicBool,
+    unbounded_stream: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -66,6 +67,7 @@ impl<'a> Printing<'a> {
             unexpected_error: AtomicBool::default(),
             protocol_error: AtomicBool::default(),
             tunnel_refused: AtomicBool::default(),
+            unbounded_stream: AtomicBool::default(),
         }
     }
 
@@ -251,6 +253,14 @@ impl Observer for Printer<'_> {
             Observation::ProtocolError { error } => {
                 if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
                     program.say(format_args!("a reply could not be understood: {error}"));
+                }
+            }
+            Observation::UnboundedStream => {
+                if !self.printing.unbounded_stream.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!(
+                        "a reply is a stream that may never end, and nothing bounds the run\nhint: --duration or --runtime \
+                         ends it, whatever is open"
+                    ));
                 }
             }
             Observation::TunnelRefused { status } => {

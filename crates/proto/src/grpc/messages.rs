@@ -17,16 +17,24 @@ pub fn frame(message: &[u8], out: &mut Vec<u8>) {
 /// Finds the messages of a reply, whose bytes may be cut anywhere. Of the messages themselves nothing is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
+    /// The header block names a compression that was accepted.
+    may_be_compressed: bool,
     prefix: [u8; PREFIX_SIZE],
     /// The number of bytes of the prefix that have come.
     prefix_size: usize,
     /// The number of bytes of the message that have not.
     rest: u64,
-    /// A byte before a length was not 0: nothing that was agreed on.
+    /// A byte before a length is nothing that was agreed on.
     is_malformed: bool,
 }
 
 impl Messages {
+    /// Finds the messages of a reply, which may be compressed if its header block says how ([`super::is_compressed`]).
+    #[must_use]
+    pub fn new(may_be_compressed: bool) -> Self {
+        Self { may_be_compressed, ..Self::default() }
+    }
+
     /// Reads on. `found` is called with the size of each message when its last byte has come.
     pub fn push(&mut self, mut bytes: &[u8], found: &mut dyn FnMut(u32)) {
         while !bytes.is_empty() && !self.is_malformed {
@@ -39,8 +47,7 @@ impl Messages {
                 if self.prefix_size < PREFIX_SIZE {
                     return;
                 }
-                // No encoding was accepted, so that none may be used.
-                self.is_malformed = self.prefix[0] != 0;
+                self.is_malformed = self.prefix[0] > u8::from(self.may_be_compressed);
                 self.rest = self.length().into();
             }
             let count = bytes.len().min(usize::try_from(self.rest).unwrap_or(usize::MAX));

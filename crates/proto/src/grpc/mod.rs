@@ -8,10 +8,13 @@ mod status;
 use std::time::Duration;
 
 pub use self::messages::{Messages, frame};
-pub use self::status::{Outcome, Status, is_reply, outcome};
+pub use self::status::{Outcome, Status, is_compressed, is_reply, outcome};
 
 /// The type of requests and replies.
 pub const MEDIA_TYPE: &str = "application/grpc";
+
+/// The compression of messages that requests accept, as every client of gRPC does.
+pub const COMPRESSION: &str = "gzip";
 
 /// A deadline as `grpc-timeout` has it: up to eight digits and a unit, the most exact that holds it, rounded up.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::MEDIA_TYPE;
+use super::{COMPRESSION, MEDIA_TYPE};
 use crate::http1::values;
 
 /// A status of gRPC.
@@ -79,6 +79,21 @@ pub struct Outcome {
     pub is_told: bool,
 }
 
+impl Outcome {
+    /// The outcome of a call whose reply has one message: status OK with none, or with several, is an error of the server, which
+    /// official clients report as INTERNAL.
+    #[must_use]
+    pub fn of_unary_call(self, messages: u64) -> Self {
+        let message = match messages {
+            _ if self.status != Status::OK => return self,
+            0 => "status OK without a message",
+            1 => return self,
+            _ => "status OK with several messages, where one is expected",
+        };
+        Self { status: Status::INTERNAL, message: message.to_owned(), ..self }
+    }
+}
+
 /// The number of characters of a server's message that are kept.
 const MESSAGE_MAX: usize = 200;
 
@@ -104,6 +119,12 @@ pub fn is_reply(head: &[u8]) -> bool {
         value.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
             && matches!(value.get(prefix.len()), None | Some(b'+' | b';' | b' '))
     })
+}
+
+/// Returns whether a header block, in HTTP/1's form, says that messages may be compressed in the way that was accepted.
+#[must_use]
+pub fn is_compressed(head: &[u8]) -> bool {
+    values(head, b"grpc-encoding").any(|value| value.eq_ignore_ascii_case(COMPRESSION.as_bytes()))
 }
 
 /// Decodes what is percent-encoded; what is malformed stays as it is. Control characters are escaped, for terminals.
@@ -160,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn a_unary_call_of_status_ok_has_one_message() {
+        for (code, messages, expected) in [(0, 1, 0), (0, 0, 13), (0, 2, 13), (5, 0, 5), (5, 2, 5), (2, 0, 2)]
+        {
+            let section = format!("HTTP/2\r\ngrpc-status: {code}\r\n\r\n");
+            let found = outcome(section.as_bytes(), 200).of_unary_call(messages);
+            assert_eq!(
+                (found.status.0, found.message.is_empty()),
+                (expected, expected != 13),
+                "{code} {messages}"
+            );
+        }
+    }
+
+    #[test]
     fn replies_of_grpc_are_known_by_their_type() {
         for (value, expected) in [
             ("application/grpc", true),
@@ -172,6 +207,15 @@ mod tests {
             assert_eq!(is_reply(head.as_bytes()), expected, "{value}");
         }
         assert!(!is_reply(b"HTTP/2 200\r\n\r\n"));
+    }
+
+    #[test]
+    fn only_the_compression_that_was_accepted_counts() {
+        for (value, expected) in [("gzip", true), ("GZip", true), ("identity", false), ("deflate", false)] {
+            let head = format!("HTTP/2 200\r\ngrpc-encoding: {value}\r\n\r\n");
+            assert_eq!(is_compressed(head.as_bytes()), expected, "{value}");
+        }
+        assert!(!is_compressed(b"HTTP/2 200\r\n\r\n"));
     }
 
     #[test]

@@ -545,6 +545,18 @@ impl Engine {
         }
     }
 
+    /// Ends the current reply, if it is that of this call, as if it was complete, and the connection with it.
+    pub fn end_early(&mut self, call: CallId) -> Option<Event<'static>> {
+        let is_first = self.pending.front().is_some_and(|pending| pending.call == call);
+        match &mut self.state {
+            State::Body { reuse, .. } if is_first => {
+                *reuse = Reuse::Close;
+                Some(self.finish_reply())
+            }
+            _ => None,
+        }
+    }
+
     fn pop_pending_event(&mut self) -> Option<Event<'static>> {
         let pending_events = &mut self.pending_events;
         if pending_events.started.is_none()

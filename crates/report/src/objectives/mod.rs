@@ -104,6 +104,7 @@ impl Judged {
                     _ => Self::of_times(objective, figure, times.figure(figure), &times),
                 }
             }
+            Metric::Share(Share::Good) => Self::of_goodput(objective, summary),
             Metric::Share(share) => Self::of_figure(objective, of_share(share, summary)),
             Metric::Replies => {
                 let rate = (!summary.duration.is_zero()).then(|| summary.throughput().replies);
@@ -144,6 +145,17 @@ impl Judged {
             _ => Kept::Met,
         };
         Self { objective, scope: None, measured, at_least: None, samples, outcome }
+    }
+
+    /// Judges the goodput, which the calls that are pending may still raise.
+    fn of_goodput(objective: Objective, summary: &Summary) -> Self {
+        let judged = Self::of_figure(objective, of_share(Share::Good, summary));
+        let model = summary.streams.as_deref().and_then(|streams| streams.model.as_deref());
+        let (Measured::Figure(_), Some(model)) = (judged.measured, model) else { return judged };
+        let open = summary.unfinished.moments.count().saturating_sub(model.unfinished_missed);
+        let most = ratio((model.good + open) as f64, judged.samples as f64);
+        let is_certain = objective.is_met_by(most) == (judged.outcome == Kept::Met);
+        Self { outcome: if is_certain { judged.outcome } else { Kept::Unknown }, ..judged }
     }
 
     /// Judges an exact figure, given with its number of samples; `None` if there is none.
@@ -352,7 +364,10 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
             let failed: u64 = steps().map(StepFigures::checks_failed).sum();
             (made - failed.min(made), made)
         }
-        Share::Good => (summary.streams.as_ref()?.model.as_ref()?.good, ended),
+        Share::Good => {
+            let due = ended + summary.unfinished.moments.count();
+            (summary.streams.as_ref()?.model.as_ref()?.good, due)
+        }
         Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
     };
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use httperf_plan::objective::ScopedObjective;
+use httperf_plan::{Plan, StreamedReplies};
 
-use super::{End, Mean, State, Step, Sweep};
+use super::{End, Mean, State, Step, StreamWaits, Sweep};
 use crate::all_calls::Percentile;
 use crate::forms::Screen;
 use crate::grid::{Column, Grid};
@@ -21,7 +22,7 @@ pub(crate) fn body(sweep: &Sweep, screen: Screen) -> String {
         let grid = grid(sweep, screen);
         out.push('\n');
         out += &grid.head();
-        steps.into_iter().for_each(|step| out += &grid.row(&cells(step), &notes(step)));
+        steps.into_iter().for_each(|step| out += &grid.row(&cells(step, &sweep.plan), &notes(step)));
     }
     out
 }
@@ -78,36 +79,68 @@ fn grid(sweep: &Sweep, screen: Screen) -> Grid {
     let settings = &sweep.settings;
     let rates = settings.rates.iter().map(|&one| rate(one).chars().count());
     let replies = if settings.repeats > 1 { RATE_WITH_MARGIN_WIDTH } else { RATE_WIDTH };
-    let columns = vec![
+    let waits = match waits(&sweep.plan) {
+        Some([first, late, gap]) => vec![
+            Column::new(first, "", TIME_WIDTH).rank(1),
+            Column::new(late, "", TIME_WIDTH),
+            Column::new(gap, "", TIME_WIDTH).rank(1),
+        ],
+        None => vec![Column::new("response", "", TIME_WIDTH).rank(3)],
+    };
+    let mut columns = vec![
         Column::new(format!("{}/s", sweep.unit().name()), "", rates.max().unwrap_or(0)),
         Column::new("achieved", "", RATE_WIDTH).rank(2),
         Column::new("replies/s", "", replies),
         Column::new("min", "", RATE_WIDTH).rank(4),
         Column::new("max", "", RATE_WIDTH).rank(5),
         Column::new("stddev", "", RATE_WIDTH).rank(6),
-        Column::new("response", "", TIME_WIDTH).rank(3),
+    ];
+    columns.extend(waits);
+    columns.extend([
         Column::new("p50", "", TIME_WIDTH),
         Column::new("p99", "", TIME_WIDTH),
         Column::new("errors", "", SHARE_WIDTH),
         Column::new("verdict", "", "SUSPECT".len()).text(),
-    ];
+    ]);
     Grid::new(columns, "notes", screen.columns)
 }
 
-fn cells(step: &Step) -> Vec<String> {
-    vec![
+/// Names of the columns of waits where every reply is a stream: median and 99th percentile of the first one, and the median of
+/// the following ones. `None` where the wait for the status line says more.
+fn waits(plan: &Plan) -> Option<[&'static str; 3]> {
+    let streams = &plan.replies.streams;
+    if streams.model.is_some() {
+        return Some(["TTFT p50", "TTFT p99", "TPOT p50"]);
+    }
+    let are_streams =
+        streams.read == StreamedReplies::All || streams.grpc.is_some_and(|grpc| grpc.server_streams);
+    are_streams.then_some(["first p50", "first p99", "gap p50"])
+}
+
+fn cells(step: &Step, plan: &Plan) -> Vec<String> {
+    let wait = |mean: Option<&Mean>| mean.map_or_else(none, |mean| time(mean.value));
+    let waits = match (waits(plan), step.stream_waits.unwrap_or_default()) {
+        (Some(_), StreamWaits { first_p50_ms, first_p99_ms, gap_p50_ms, .. }) => {
+            [first_p50_ms, first_p99_ms, gap_p50_ms].map(|mean| wait(mean.as_ref())).to_vec()
+        }
+        (None, _) => vec![wait(step.response_ms.as_ref())],
+    };
+    let mut cells = vec![
         rate(step.rate),
         grouped(step.achieved.value, 1),
         figure(&step.reply_rate, 1),
         grouped(step.reply_rate_min, 1),
         grouped(step.reply_rate_max, 1),
         grouped(step.reply_rate_stddev, 1),
-        step.response_ms.as_ref().map_or_else(none, |mean| time(mean.value)),
+    ];
+    cells.extend(waits);
+    cells.extend([
         percentile(step.all_p50),
         percentile(step.all_p99),
         percent(step.error_share.value),
         step.verdict.to_string(),
-    ]
+    ]);
+    cells
 }
 
 /// Remarks not visible in the figures of a rate.

@@ -109,6 +109,7 @@ fn answer(reason: &str, tokens: Option<u64>) -> ModelEnd {
         output_tokens: tokens,
         finish_reason: Some(reason.to_owned()),
         is_done: true,
+        has_content: true,
         is_good: reason == "stop",
         ..ModelEnd::default()
     }
@@ -191,6 +192,31 @@ fn a_call_without_its_first_event_waits_longer_than_any_other() {
     check(&summary, "first.p97<1s", Measured::Figure(0.199), Kept::Met);
     // The one that still waits may be quicker than this.
     check(&summary, "first.p98<10s", Measured::Figure(0.199), Kept::Met);
+}
+
+#[test]
+fn pending_answers_are_not_good_and_leave_open_what_they_could_decide() {
+    // Of ten answers that were due, eight are good and two are pending; `missed` of these have missed a bound.
+    let of = |missed: usize| {
+        let figures = RecordedFigures { models: true, ..RecordedFigures::USUAL };
+        let mut recorder = Recorder::new(at(0), at(0), figures);
+        (0..8).for_each(|_| stream(&mut recorder, 100, StreamFate::Completed, Some(answer("stop", None))));
+        for number in 0..2 {
+            recorder.answer_pending(at(0), number < missed);
+            recorder.unfinished(at(0), at(600));
+        }
+        finish(recorder)
+    };
+    for (missed, objective, outcome) in [
+        (2, "goodput>70%", Kept::Met),
+        (2, "goodput>90%", Kept::Missed),
+        (0, "goodput>70%", Kept::Met),
+        (0, "goodput>90%", Kept::Unknown),
+        (1, "goodput>95%", Kept::Missed),
+        (1, "goodput>85%", Kept::Unknown),
+    ] {
+        check(&of(missed), objective, Measured::Figure(0.8), outcome);
+    }
 }
 
 #[test]

@@ -33,6 +33,13 @@ impl Recorder {
         self.streams(due).end(end);
     }
 
+    /// Records a call to a model that was pending when the run ended. `is_missed`: it can no longer meet all bounds of the goodput.
+    pub fn answer_pending(&mut self, due: Instant, is_missed: bool) {
+        if let Some(model) = &mut self.streams(due).model {
+            model.unfinished_missed += u64::from(is_missed);
+        }
+    }
+
     /// Records the end of a call of gRPC whose reply is complete.
     pub fn grpc_ended(&mut self, due: Instant, end: &GrpcEnd) {
         self.of(due).grpc.get_or_insert_default().add(end);

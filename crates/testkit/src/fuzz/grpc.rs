@@ -10,11 +10,13 @@ use httperf_proto::grpc::{Messages, Status, outcome, timeout};
 /// # Panics
 /// If this is not so.
 pub fn check_grpc(input: &[u8]) {
-    let whole = read_plainly(input);
     let cut = input.len() / 2;
-    assert_eq!(whole, read([input]), "whole");
-    assert_eq!(whole, read([&input[..cut], &input[cut..]]), "cut at {cut}");
-    assert_eq!(whole, read(input.chunks(1)), "byte by byte");
+    for compressed in [false, true] {
+        let whole = read_plainly(input, compressed);
+        assert_eq!(whole, read([input], compressed), "whole");
+        assert_eq!(whole, read([&input[..cut], &input[cut..]], compressed), "cut at {cut}");
+        assert_eq!(whole, read(input.chunks(1), compressed), "byte by byte");
+    }
 
     let section = [b"HTTP/2\r\n", input, b"\r\ngrpc-message: ", input, b"\r\n\r\n"].concat();
     let found = outcome(&section, 503);
@@ -43,16 +45,16 @@ pub fn check_grpc(input: &[u8]) {
 /// The sizes of messages, whether one is cut at the end, and whether something is no message.
 type Found = (Vec<u32>, bool, bool);
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Found {
-    let (mut messages, mut sizes) = (Messages::default(), Vec::new());
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, compressed: bool) -> Found {
+    let (mut messages, mut sizes) = (Messages::new(compressed), Vec::new());
     pieces.into_iter().for_each(|piece| messages.push(piece, &mut |size| sizes.push(size)));
     (sizes, messages.is_within_message(), messages.is_malformed())
 }
 
-fn read_plainly(mut bytes: &[u8]) -> Found {
+fn read_plainly(mut bytes: &[u8], compressed: bool) -> Found {
     let mut sizes = Vec::new();
     while let Some((&[flag, length @ ..], behind)) = bytes.split_first_chunk::<5>() {
-        if flag != 0 {
+        if flag > u8::from(compressed) {
             return (sizes, true, true);
         }
         let size = u32::from_be_bytes(length);

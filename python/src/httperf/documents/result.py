@@ -403,7 +403,7 @@ class ModelFigures:
     goodput_rate: float | None = None
     """Such answers per second of the measured phase."""
     goodput_share: float | None = None
-    """Share (0 to 1) of the calls that ended with such an answer."""
+    """Share (0 to 1) of the calls that were due with such an answer."""
     itl_ms: Times
     """Inter-token latency: from one event with content to the next that did not come together with it."""
     output_token_rate: float

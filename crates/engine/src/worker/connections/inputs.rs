@@ -2,7 +2,7 @@
 
 use std::io;
 
-use httperf_proto::{Event as Reply, ProtocolError};
+use httperf_proto::{Event as Reply, ProtocolError, ReplySize, Reuse};
 use httperf_stats::{Failure, Instant, SlowDetail};
 use rustix::io::Errno;
 use slotmap::KeyData;
@@ -82,8 +82,33 @@ impl<N: Network> Connections<N> {
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
+        self.end_complete(key, now, to);
+        if !self.connections.contains_key(key) {
+            return;
+        }
         let event = self.fail(key, failure, now, to.run);
         to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
+    }
+
+    /// Ends the replies on a connection that are complete for their users: the server has said so. That may end the connection.
+    #[inline]
+    fn end_complete<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        if to.run.plan.replies.streams.model.is_none() {
+            return;
+        }
+        let pending: Vec<CallKey> = self.pending(key).collect();
+        for call in pending {
+            // The handler may have ended the connection, and other calls.
+            let Some(connection) = self.connections.get_mut(key) else { return };
+            let complete = to.run.find_call(call).filter(|call| call.done_at().is_some());
+            let Some(content) = complete.map(|call| call.streamed_size()) else { continue };
+            if let Some(mut reply) = connection.engine.end_early(at_instant(now), call.into()) {
+                if let Reply::ReplyDone { size, .. } = &mut reply {
+                    size.content = content;
+                }
+                self.handle_reply(key, reply, now, to);
+            }
+        }
     }
 
     /// Flushes a connection, and tells the handler if that was its end.
@@ -163,6 +188,10 @@ impl<N: Network> Connections<N> {
                 Err(error) => {
                     let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
                     let error = if is_exhausted { Errno::PIPE.into() } else { error };
+                    self.end_complete(key, now, to);
+                    if !self.connections.contains_key(key) {
+                        break;
+                    }
                     let event = self.fail_io(key, &error, now, to.run);
                     to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                     break;
@@ -387,6 +416,12 @@ impl<N: Network> Connections<N> {
                     return;
                 }
                 let links = to.run.reply_body(call, &data, now, self.stamp);
+                if to.run.plan.replies.streams.model.is_some()
+                    && let Some(end) = to.run.linger(call)
+                {
+                    let next = self.deadlines.get(poll_key(key));
+                    self.set_deadline(key, Some(next.map_or(end, |next| next.min(end))));
+                }
                 if links.is_empty() {
                     return;
                 }
@@ -421,6 +456,14 @@ impl<N: Network> Connections<N> {
             Reply::CallReturned { call } => {
                 connection.record_stalls(to.run);
                 EventKind::Returned { call: call.into(), is_draining: connection.engine.capacity() == 0 }
+            }
+            Reply::CallFailed { call } if to.run.call(call.into()).done_at().is_some() => {
+                // The server has said that the answer is complete, and ended the stream in its own way.
+                let size =
+                    ReplySize { content: to.run.call(call.into()).streamed_size(), ..ReplySize::default() };
+                let done = Reply::ReplyDone { call, size, reuse: Reuse::Keep };
+                self.handle_reply(key, done, now, to);
+                return;
             }
             Reply::CallFailed { call } => {
                 connection.record_stalls(to.run);
@@ -535,6 +578,9 @@ impl<N: Network> Connections<N> {
                 self.flush_and_tell(key, now, to);
             }
         }
+        if self.connections.contains_key(key) && self.end_late(key, now, to) {
+            return;
+        }
         let Some(connection) = self.connections.get(key) else { return };
         let awaits_ticket = connection.awaits_ticket();
         let is_settled = connection.is_idle() && !awaits_ticket;
@@ -552,6 +598,37 @@ impl<N: Network> Connections<N> {
         }
         self.record_insecure(key, Failure::ClientTimeout, to.run);
         self.fail_and_tell(key, Failure::ClientTimeout, now, to);
+    }
+
+    /// A deadline has come, perhaps that of a reply which is complete for its user. Returns whether nothing else is late.
+    fn end_late<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        to: &mut Sinks<'_, '_, H>,
+    ) -> bool {
+        if to.run.plan.replies.streams.model.is_none() {
+            return false;
+        }
+        let is_late = |call| to.run.linger(call).is_some_and(|deadline| deadline <= now);
+        if self.pending(key).any(is_late) {
+            self.end_complete(key, now, to);
+        }
+        let Some(connection) = self.connections.get(key) else { return true };
+        if connection.wants_write() {
+            self.flush_and_tell(key, now, to);
+        }
+        let Some(connection) = self.connections.get(key) else { return true };
+        // Without a time limit, only such a reply had a deadline.
+        if to.run.plan.timeouts.reply().is_some()
+            || !connection.engine.is_in_order()
+            || !connection.transport.is_established()
+        {
+            return false;
+        }
+        let next = connection.front_deadline(to.run);
+        self.set_deadline(key, next);
+        next.is_none_or(|next| next > now)
     }
 
     /// Gives up calls of a connection that goes on, unless they were all that it was kept for.

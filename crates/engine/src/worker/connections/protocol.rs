@@ -97,6 +97,7 @@ fn http1_options(plan: &Plan) -> http1::Options {
         header_blocks: cookies
             || reads_bodies
             || plan.replies.streams.grpc.is_some()
+            || plan.replies.streams.model.is_some()
             || plan.opens_websockets()
             || watched.is_some_and(Parts::header),
         bodies: reads_bodies || watched.is_some_and(Parts::body),

@@ -76,12 +76,13 @@ impl<N: Network> Connections<N> {
         let mut said = act(run, &mut out);
         let engine = &mut self.connections[key].engine;
         if !out.is_empty() {
-            engine.send(call.into(), &out);
-            out.clear();
+            // One message may be as large as any; those that wait for the server are not to become many.
             if engine.unsent(call.into()) > run.plan.limits.message_size {
                 run.talk_blocked(call);
                 said.is_broken = true;
             }
+            engine.send(call.into(), &out);
+            out.clear();
         }
         if said.is_over {
             engine.finish(at_instant(now), call.into());

@@ -9,6 +9,7 @@ use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::content::Content;
 use httperf_proto::grpc;
+use httperf_proto::http1;
 use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
@@ -93,6 +94,9 @@ enum Phase {
     /// The status line of its reply was complete.
     Answering { at: Instant, status: u16 },
 }
+
+/// The time for which the end of a reply is awaited whose answer is complete.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Replies whose memory is kept for others: those that arrive at once, at most.
 const SPARE_MAX: usize = 256;
@@ -202,6 +206,16 @@ impl Call {
             || status < 500 && self.recorded.as_ref().is_some_and(|recorded| recorded.status == Some(status))
     }
 
+    /// Returns the instant from which on its reply is complete for its user, if the server has said so and goes on.
+    pub(in crate::worker) fn done_at(&self) -> Option<Instant> {
+        self.stream.as_ref().and_then(|stream| stream.done_at())
+    }
+
+    /// Returns the bytes of its reply's body that were read as a stream.
+    pub(in crate::worker) fn streamed_size(&self) -> u64 {
+        self.stream.as_ref().map_or(0, |stream| stream.size())
+    }
+
     /// Ends its WebSocket, if that is open.
     fn end_talk(&mut self, fate: talk::Fate, now: Instant, recorder: &mut Recorder) -> Option<talk::TalkEnd> {
         self.talk.as_mut()?.end(fate, self.intended, now, recorder)
@@ -230,6 +244,14 @@ impl Call {
 
     fn is_answering(&self) -> bool {
         matches!(self.phase, Phase::Answering { .. })
+    }
+
+    /// Returns whether the server owes it something: its reply, until that is a stream on which the server speaks when it has
+    /// something to say. What is awaited on an open WebSocket is counted message by message.
+    fn is_reply_due(&self) -> bool {
+        self.is_sent()
+            && !self.is_talking()
+            && !self.stream.as_ref().is_some_and(|stream| stream.is_at_leisure())
     }
 
     /// Forgets the connection that it was on: it is made again.
@@ -319,7 +341,7 @@ impl Run<'_> {
     /// Ends a call that will have no reply.
     pub(in crate::worker) fn abandon_call(&mut self, key: CallKey, now: Instant) {
         let Some(mut call) = self.calls.remove(key) else { return };
-        if call.is_sent() {
+        if call.is_reply_due() {
             self.recorder.reply_given_up(now);
         }
         let ended = end_stream(&mut self.recorder, self.plan, &mut call, StreamFate::Cut, now);
@@ -335,12 +357,26 @@ impl Run<'_> {
 
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
+        let complete = |(key, call): (CallKey, &Call)| call.done_at().map(|_| (key, call.streamed_size()));
+        let complete: Vec<(CallKey, u64)> = self.calls.iter().filter_map(complete).collect();
+        for (key, content) in complete {
+            let size = ReplySize { content, ..ReplySize::default() };
+            let answer = Answer { size, now, stamp: None, kernel: None, mismatch: None };
+            self.reply_done(key, answer, SlowDetail::default);
+            self.remove_call(key);
+        }
+        let goodput = self.plan.replies.streams.goodput;
         for call in self.calls.values_mut() {
+            if !goodput.is_empty() {
+                let first = call.stream.as_mut().and_then(|stream| stream.first_token());
+                let is_missed =
+                    goodput.is_missed(first.map(|first| first - call.intended), now - call.intended);
+                self.recorder.answer_pending(call.intended, is_missed);
+            }
             let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
             if let Some(ended) = call.end_talk(talk::Fate::Unfinished, now, &mut self.recorder) {
                 // It was opened, as it was to be, and held until the end.
                 let sample = call.opened(ended.opened, now);
-                self.recorder.reply_settled();
                 let detail = SlowDetail::default;
                 record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
                 self.recorder.reply_was_told();
@@ -357,7 +393,7 @@ impl Run<'_> {
     /// Takes a call back from a connection that does not answer it.
     pub(in crate::worker) fn reset_call(&mut self, key: CallKey, now: Instant) {
         let call = &mut self.calls[key];
-        if call.is_sent() {
+        if call.is_reply_due() {
             self.recorder.reply_given_up(now);
         }
         end_stream(&mut self.recorder, self.plan, call, StreamFate::Cut, now);
@@ -485,7 +521,8 @@ impl Run<'_> {
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head: head.as_bytes() });
         }
-        if self.plan.replies.streams.grpc.is_some() {
+        let streams = &self.plan.replies.streams;
+        if streams.grpc.is_some() || streams.model.is_some() {
             call.section = Some(head.clone());
         }
         if let Some(talk) = &mut call.talk {
@@ -553,7 +590,10 @@ impl Run<'_> {
         let reading = match (streams.grpc, &call.section) {
             (Some(grpc), Some(head)) => {
                 let is_grpc = (200..300).contains(&status) && grpc::is_reply(head.as_bytes());
-                is_grpc.then_some(Reading::Messages { are_timed: grpc.server_streams })
+                is_grpc.then(|| Reading::Messages {
+                    are_timed: grpc.server_streams,
+                    may_be_compressed: grpc::is_compressed(head.as_bytes()),
+                })
             }
             _ => Reading::of(status, content, streams),
         };
@@ -569,7 +609,13 @@ impl Run<'_> {
         {
             kept.expect_streamed_answer();
         }
-        call.stream = Some(Box::new(Stream::new(reading, content, self.plan)));
+        let stream = Stream::new(reading, content, self.plan);
+        let is_at_leisure = stream.is_at_leisure();
+        call.stream = Some(Box::new(stream));
+        if is_at_leisure {
+            self.recorder.reply_settled();
+            self.stream_opened();
+        }
     }
 
     /// Takes the next piece of a reply's body. Returns the links found in it.
@@ -585,12 +631,16 @@ impl Run<'_> {
         if let Some(stream) = &mut call.stream {
             let at = stamp.unwrap_or(now);
             let news = stream.push(data, at);
-            if !news.is_empty() {
+            if let Some(done_at) = stream.done_at() {
+                // The rest of the reply is awaited for the sake of the connection, and not for long.
+                let end = done_at + LINGER;
+                call.deadline = Some(call.deadline.map_or(end, |deadline| deadline.min(end)));
+            } else if !news.is_empty() {
                 // A stream may last for as long as something comes.
                 call.deadline = deadline;
-                if stream.is_timed() {
-                    self.recorder.stream_news(call.intended, call.sent, at, &news);
-                }
+            }
+            if !news.is_empty() && stream.is_timed() {
+                self.recorder.stream_news(call.intended, call.sent, at, &news);
             }
             for data in stream.take_untold() {
                 self.observer.observe(Observation::StreamEvent { call: call.serial, at, data: &data });
@@ -610,6 +660,12 @@ impl Run<'_> {
         scanner.take_found()
     }
 
+    /// Returns the deadline of a call whose reply is complete for its user and goes on.
+    pub(in crate::worker) fn linger(&self, key: CallKey) -> Option<Instant> {
+        let call = &self.calls[key];
+        call.done_at().and(call.deadline)
+    }
+
     /// Records a call whose reply is complete. `detail` is asked only if the call is one of the slowest. Returns the
     /// status of the reply.
     pub(in crate::worker) fn reply_done(
@@ -621,9 +677,13 @@ impl Run<'_> {
         let Answer { size, now, stamp, kernel, mismatch: failed_check } = answer;
         let received_at = self.received_at(now, stamp);
         let call = &mut self.calls[key];
+        let received_at = call.done_at().unwrap_or(received_at);
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a reply ends after it started")
         };
+        if call.is_reply_due() {
+            self.recorder.reply_settled();
+        }
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
         let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Completed, received_at);
@@ -654,7 +714,6 @@ impl Run<'_> {
             rpc: ended.as_ref().and_then(|ended| ended.rpc.as_deref()),
             ..call.sample(done)
         };
-        self.recorder.reply_settled();
         if !call.is_written {
             self.recorder.answered_early(call.intended);
         }
@@ -731,12 +790,12 @@ impl Run<'_> {
         said
     }
 
-    /// The server of a WebSocket does not take what is sent.
+    /// The server of a WebSocket takes so little of what is sent that no more is kept for it.
     pub(in crate::worker) fn talk_blocked(&mut self, key: CallKey) {
         let due = self.calls[key].intended;
         let most = self.plan.limits.message_size;
         self.recorder.websocket(due, |figures| {
-            figures.violate(format!("more than {most} bytes wait to be taken"));
+            figures.give_up(format!("more than {most} bytes waited to be sent"));
         });
     }
 
@@ -775,20 +834,29 @@ fn end_stream(
     fn end(
         recorder: &mut Recorder,
         plan: &Plan,
-        (due, phase): (Instant, Phase),
+        (due, phase, head): (Instant, Phase, Option<HeaderBlock>),
         stream: Box<Stream>,
         fate: StreamFate,
         now: Instant,
     ) -> EndedStream {
-        let end = stream.end(fate, due, now, &plan.replies.streams.goodput);
+        let mut end = stream.end(fate, due, now, &plan.replies.streams.goodput);
+        if let (Some(ModelEnd { error: Some(error), .. }), Some(head)) = (&mut end.model, &head)
+            && let Some(value) = http1::values(head.as_bytes(), b"retry-after").next()
+        {
+            error.push_str(&format!(" (Retry-After: {})", String::from_utf8_lossy(value)));
+        }
         recorder.stream_ended(due, &end);
         let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
         // A status of an error says all there is to say.
         let is_success = matches!(phase, Phase::Answering { status: 200..=299, .. });
-        let is_unexpected = is_success && !is_answer && fate == StreamFate::Completed;
+        let is_complete = is_success && fate == StreamFate::Completed;
+        let mismatch = match end.is_unread && end.model.is_none() {
+            true => Some(Mismatch::Undecodable),
+            false => (!is_answer).then_some(Mismatch::Answer),
+        };
         EndedStream {
             call: end.is_streamed.then(|| end.call()),
-            mismatch: is_unexpected.then_some(Mismatch::Answer),
+            mismatch: mismatch.filter(|_| is_complete),
             rpc: None,
         }
     }
@@ -797,7 +865,7 @@ fn end_stream(
         return Some(end_rpc(recorder, plan, call, fate, now));
     }
     let stream = call.stream.take()?;
-    Some(end(recorder, plan, (call.intended, call.phase), stream, fate, now))
+    Some(end(recorder, plan, (call.intended, call.phase, call.section.take()), stream, fate, now))
 }
 
 /// Records the end of a call of gRPC, and of its stream if the server's messages have times of their own.
@@ -821,7 +889,11 @@ fn end_rpc(
     if let (StreamFate::Completed, Phase::Answering { status, .. }) = (fate, call.phase) {
         let section = call.section.take();
         let section = section.as_ref().map_or(&b""[..], HeaderBlock::as_bytes);
-        let outcome = grpc::outcome(section, status);
+        let mut outcome = grpc::outcome(section, status);
+        let is_unary = plan.replies.streams.grpc.is_some_and(|grpc| !grpc.server_streams);
+        if is_unary && !received.is_malformed {
+            outcome = outcome.of_unary_call(received.count);
+        }
         let end = GrpcEnd {
             status: outcome.status.to_name(),
             message: outcome.message,

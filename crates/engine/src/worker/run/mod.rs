@@ -53,6 +53,7 @@ struct Told {
     unexpected_error: bool,
     protocol_error: bool,
     tunnel_refused: bool,
+    unbounded_stream: bool,
 }
 
 impl<'a> Run<'a> {
@@ -126,6 +127,13 @@ impl<'a> Run<'a> {
     pub(super) fn tunnel_refused(&mut self, status: u16) {
         if !std::mem::replace(&mut self.told.tunnel_refused, true) {
             self.observer.observe(Observation::TunnelRefused { status });
+        }
+    }
+
+    /// Reports the first stream that may never end, if nothing ends the run.
+    fn stream_opened(&mut self) {
+        if self.plan.runtime.is_none() && !std::mem::replace(&mut self.told.unbounded_stream, true) {
+            self.observer.observe(Observation::UnboundedStream);
         }
     }
 

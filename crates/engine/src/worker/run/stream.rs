@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use httperf_plan::{Goodput, Plan, StreamedReplies, Streams};
-use httperf_proto::content::openai::{self, Piece};
+use httperf_proto::content::openai::{self, Piece, Unread};
 use httperf_proto::content::sse::{Item, Parser};
 use httperf_proto::content::{Content, Decoder};
 use httperf_proto::grpc::Messages;
@@ -16,11 +16,16 @@ pub(super) enum Reading {
     /// Event by event.
     Events,
     /// As a whole: the reply of a model that was not asked to stream it, or an error.
-    Whole,
+    Whole {
+        /// Its status is one of an error.
+        is_error: bool,
+    },
     /// Message by message, of gRPC.
     Messages {
         /// They have times of their own.
         are_timed: bool,
+        /// They may be compressed.
+        may_be_compressed: bool,
     },
 }
 
@@ -39,10 +44,16 @@ pub(super) struct ReceivedMessages {
 pub(super) struct Stream {
     /// `None` once it cannot be decompressed.
     decoder: Option<Decoder<Reader>>,
+    /// The bytes that have come.
+    size: u64,
+    /// The instant at which the server said that the answer of its model is complete.
+    done_at: Option<Instant>,
     /// Its events have times of their own.
     is_timed: bool,
     /// It is the answer of a language model.
     is_of_model: bool,
+    /// Its status is one of an error.
+    is_error: bool,
 }
 
 /// The reader of a body, decompressed.
@@ -94,8 +105,14 @@ struct Model {
     finish_reason: Option<String>,
     usage: Option<openai::Usage>,
     error: Option<String>,
-    is_done: bool,
+    /// The instant of the event that ends the stream. What comes behind it is no part of the answer.
+    done_at: Option<Instant>,
+    /// A part of it could not be read.
     is_malformed: bool,
+    /// It came whole, with content.
+    has_whole: bool,
+    /// The API whose answer it is, if that is another one.
+    foreign: Option<openai::Api>,
 }
 
 impl Reading {
@@ -110,12 +127,12 @@ impl Reading {
         if is_success && is_stream {
             return Some(Self::Events);
         }
-        streams.model.map(|_| Self::Whole)
+        streams.model.map(|_| Self::Whole { is_error: !is_success })
     }
 
     /// Returns whether what comes has times of its own.
     pub(super) fn is_timed(self) -> bool {
-        matches!(self, Self::Events | Self::Messages { are_timed: true })
+        matches!(self, Self::Events | Self::Messages { are_timed: true, .. })
     }
 }
 
@@ -125,8 +142,10 @@ impl Stream {
         let event_size = plan.limits.event_size;
         let body = match reading {
             Reading::Events => Body::Events(Parser::new(event_size)),
-            Reading::Whole => Body::Whole { bytes: Vec::new(), size_max: event_size },
-            Reading::Messages { .. } => Body::Messages { messages: Messages::default(), size: 0 },
+            Reading::Whole { .. } => Body::Whole { bytes: Vec::new(), size_max: event_size },
+            Reading::Messages { may_be_compressed, .. } => {
+                Body::Messages { messages: Messages::new(may_be_compressed), size: 0 }
+            }
         };
         let reader = Reader {
             body,
@@ -138,19 +157,25 @@ impl Stream {
         };
         Self {
             decoder: content.coding.and_then(|coding| Decoder::new(coding, reader).ok()),
+            size: 0,
+            done_at: None,
             is_timed: reading.is_timed(),
             is_of_model: plan.replies.streams.model.is_some(),
+            is_error: reading == Reading::Whole { is_error: true },
         }
     }
 
     /// Takes the next bytes of the body, which arrived at `now`. Returns what they brought.
     pub(super) fn push(&mut self, bytes: &[u8], now: Instant) -> StreamNews {
+        self.size += bytes.len() as u64;
         let Some(decoder) = &mut self.decoder else { return StreamNews::default() };
         let reader = decoder.writer();
         (reader.now, reader.news) = (now, StreamNews::default());
         // An event counts when its last byte has arrived, not when a decoder has enough to go on with.
         let read = decoder.push(bytes).and_then(|()| decoder.flush());
-        let news = decoder.writer().news;
+        let Reader { news, model, .. } = decoder.writer();
+        let news = *news;
+        self.done_at = model.as_ref().and_then(|model| model.done_at);
         if read.is_err() {
             self.decoder = None;
         }
@@ -160,6 +185,27 @@ impl Stream {
     /// Returns whether its events have times of their own.
     pub(super) fn is_timed(&self) -> bool {
         self.is_timed
+    }
+
+    /// Returns the instant at which the server said that its answer is complete, if it has. The reply may end later.
+    pub(super) fn done_at(&self) -> Option<Instant> {
+        self.done_at
+    }
+
+    /// Returns the bytes of its body so far.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns whether the server owes nothing on it at any instant: events come when there are any. The answer of a model is
+    /// due until its end.
+    pub(super) fn is_at_leisure(&self) -> bool {
+        self.is_timed && !self.is_of_model
+    }
+
+    /// Returns the instant of the first token of a model's answer.
+    pub(super) fn first_token(&mut self) -> Option<Instant> {
+        self.decoder.as_mut()?.writer().model.as_ref()?.pieces.first
     }
 
     /// Takes the data of events that nobody was told of.
@@ -190,7 +236,8 @@ impl Stream {
         let Some(decoder) = &mut self.decoder else {
             // It could not be decompressed: nothing is known of it but that it was there.
             let model = self.is_of_model.then(|| ModelEnd { is_malformed: true, ..ModelEnd::default() });
-            return StreamEnd { fate, is_streamed: self.is_timed, model, ..StreamEnd::default() };
+            let is_streamed = self.is_timed;
+            return StreamEnd { fate, is_streamed, is_unread: true, model, ..StreamEnd::default() };
         };
         let reader = decoder.writer();
         let is_streamed = self.is_timed;
@@ -198,7 +245,11 @@ impl Stream {
             Body::Events(parser) => parser.is_within_event(),
             Body::Whole { bytes, .. } => {
                 if let (Some(model), StreamFate::Completed) = (&mut reader.model, fate) {
-                    model.read_whole(bytes);
+                    if self.is_error {
+                        model.read_error(bytes);
+                    } else {
+                        model.read_whole(bytes);
+                    }
                 }
                 false
             }
@@ -208,6 +259,7 @@ impl Stream {
         StreamEnd {
             fate,
             is_streamed,
+            is_unread: false,
             first_event: events.first,
             events: events.count,
             coalesced: events.together,
@@ -289,13 +341,20 @@ impl Arrivals {
 
 impl Model {
     fn read_event(&mut self, data: &[u8], now: Instant, news: &mut StreamNews) {
-        if data == openai::DONE {
-            self.is_done = true;
+        if self.done_at.is_some() {
             return;
         }
-        let Some(piece) = Piece::parse(data) else {
-            news.malformed += 1;
+        if data == openai::DONE {
+            self.done_at = Some(now);
             return;
+        }
+        let piece = match Piece::parse(data) {
+            Ok(piece) => piece,
+            Err(unread) => {
+                news.malformed += 1;
+                self.leave(unread);
+                return;
+            }
         };
         if piece.has_content {
             news.tokens += 1;
@@ -309,12 +368,34 @@ impl Model {
     }
 
     fn read_whole(&mut self, body: &[u8]) {
-        match Piece::parse(body) {
-            Some(piece) => {
-                self.is_done = piece.has_content || piece.finish_reason.is_some();
+        // Of values on lines of their own, the first tells whose they are.
+        let first = || Piece::parse(body.split(|&byte| byte == b'\n').next().unwrap_or_default());
+        match Piece::parse(body).map_err(|unread| first().err().unwrap_or(unread)) {
+            Ok(piece) => {
+                self.has_whole = piece.has_content;
                 self.take(piece);
             }
-            None => self.is_malformed = true,
+            Err(unread) => self.leave(unread),
+        }
+    }
+
+    /// Reads the body of an error: what it says in the form of the API, or else its text.
+    fn read_error(&mut self, body: &[u8]) {
+        // It may come as an event.
+        let data = body.trim_ascii().strip_prefix(b"data:").unwrap_or(body);
+        let told = Piece::parse(data).ok().and_then(|piece| piece.error);
+        self.error = told.or_else(|| {
+            let text = String::from_utf8_lossy(body);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let words: String = words.join(" ").chars().take(openai::MESSAGE_SIZE).collect();
+            (!words.is_empty()).then_some(words)
+        });
+    }
+
+    fn leave(&mut self, unread: Unread) {
+        self.is_malformed = true;
+        if let Unread::Foreign(api) = unread {
+            self.foreign = Some(api);
         }
     }
 
@@ -322,7 +403,10 @@ impl Model {
         let Piece { has_content: _, finish_reason, usage, error } = piece;
         self.finish_reason = finish_reason.or(self.finish_reason.take());
         // Some servers repeat the usage so far with each event: the last one counts.
-        self.usage = usage.or(self.usage);
+        self.usage = usage.map_or(self.usage, |usage| {
+            let known = self.usage.and_then(|usage| usage.completion_tokens);
+            Some(openai::Usage { completion_tokens: usage.completion_tokens.or(known), ..usage })
+        });
         self.error = self.error.take().or(error);
     }
 
@@ -332,11 +416,13 @@ impl Model {
             first: self.pieces.first,
             span: self.pieces.span(),
             prompt_tokens: self.usage.map(|usage| usage.prompt_tokens),
-            output_tokens: self.usage.map(|usage| usage.completion_tokens),
+            output_tokens: self.usage.and_then(|usage| usage.completion_tokens),
             finish_reason: self.finish_reason,
-            is_done: self.is_done,
+            is_done: self.done_at.is_some() || self.has_whole,
+            has_content: self.has_whole || self.pieces.count > 0,
             error: self.error,
             is_malformed: self.is_malformed,
+            foreign: self.foreign.map(|api| api.to_string()),
             is_good: false,
         };
         // Whoever waits for a whole answer has its first token at its end.
@@ -427,8 +513,8 @@ mod tests {
             (all, 200, other, Some(Reading::Events)),
             (all, 404, other, None),
             (MODEL, 200, STREAM, Some(Reading::Events)),
-            (MODEL, 200, other, Some(Reading::Whole)),
-            (MODEL, 500, STREAM, Some(Reading::Whole)),
+            (MODEL, 200, other, Some(Reading::Whole { is_error: false })),
+            (MODEL, 500, STREAM, Some(Reading::Whole { is_error: true })),
         ] {
             assert_eq!(Reading::of(status, content, &streams), expected, "{status} {content:?} {streams:?}");
         }
@@ -474,7 +560,53 @@ mod tests {
         let model = read(&MODEL, 200, STREAM, &error).2.model.unwrap();
         assert_eq!((model.error.as_deref(), model.is_answer()), (Some("overloaded"), false));
         let (news, _, end) = read(&MODEL, 200, STREAM, &[(10, "data: what\n\ndata: [DONE]\n\n")]);
-        assert_eq!((news.malformed, end.model.unwrap().is_answer()), (1, true));
+        assert_eq!((news.malformed, end.model.unwrap().is_answer()), (1, false));
+    }
+
+    #[test]
+    fn an_answer_has_content_and_an_end() {
+        let token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+        let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+        let stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+        let empty = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n";
+        let done = "data: [DONE]\n\n";
+        for (events, is_answer) in [
+            (&[token, stop, done][..], true),
+            (&[token, stop], true),
+            (&[token, done], true),
+            (&[done], false),
+            (&[role, done], false),
+            (&[role, stop, done], false),
+            (&[token, empty], false),
+            (&[token], false),
+            (&[token, "data: {\n\n", stop, done], false),
+        ] {
+            let pieces: Vec<(u64, &str)> = events.iter().map(|event| (10, *event)).collect();
+            let model = read(&MODEL, 200, STREAM, &pieces).2.model.unwrap();
+            assert_eq!((model.is_answer(), model.is_good), (is_answer, is_answer), "{events:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_ends_when_the_server_says_so() {
+        let mut pieces = ANSWER.to_vec();
+        pieces.extend([
+            (900, "data: {\"choices\":[{\"delta\":{\"content\":\"d\"}}]}\n\n"),
+            (990, ": still here\n\n"),
+        ]);
+        let model = read(&MODEL, 200, STREAM, &pieces).2.model.unwrap();
+        assert_eq!((model.pieces, model.span, model.is_answer()), (3, Some(ms(20)), true));
+    }
+
+    #[test]
+    fn answers_of_other_apis_are_named() {
+        let event = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n";
+        let model = read(&MODEL, 200, STREAM, &[(10, event)]).2.model.unwrap();
+        assert_eq!((model.foreign.as_deref(), model.is_answer()), (Some("Anthropic's Messages"), false));
+        let other = Content { is_event_stream: false, ..STREAM };
+        let lines = "{\"model\":\"m\",\"response\":\"x\",\"done\":false}\n{\"model\":\"m\",\"response\":\"\",\"done\":true}\n";
+        let model = read(&MODEL, 200, other, &[(10, lines)]).2.model.unwrap();
+        assert_eq!((model.foreign.as_deref(), model.is_answer()), (Some("Ollama's own"), false));
     }
 
     #[test]
@@ -490,6 +622,20 @@ mod tests {
         assert!(broken.is_malformed && !broken.is_answer());
         let error = read(&MODEL, 503, other, &[(10, r#"{"error":{"message":"busy"}}"#)]).2.model.unwrap();
         assert_eq!((error.error.as_deref(), error.is_answer()), (Some("busy"), false));
+    }
+
+    #[test]
+    fn the_body_of_an_error_is_told_in_its_own_words() {
+        for (body, expected) in [
+            (r#"{"error":{"message":"slow down"}}"#, Some("slow down")),
+            (r#"{"code":7,"msg":"busy"}"#, Some(r#"{"code":7,"msg":"busy"}"#)),
+            ("Too many\r\n  requests\n", Some("Too many requests")),
+            ("data: {\"error\":{\"message\":\"slow down\"}}\n\n", Some("slow down")),
+            ("", None),
+        ] {
+            let model = read(&MODEL, 429, STREAM, &[(10, body)]).2.model.unwrap();
+            assert_eq!((model.error.as_deref(), model.is_malformed), (expected, false), "{body}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use httperf_load::websocket::Talk as Script;
 use httperf_plan::{Answer, Plan, WebSocket};
 use httperf_proto::request::Request;
 use httperf_proto::websocket::close::{self, GOING_AWAY, NORMAL_CLOSURE};
-use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal};
+use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal, Violation};
 use httperf_proto::{HeaderBlock, http1};
 use httperf_stats::{Instant, Mismatch, Recorder, WebSocketEnd};
 
@@ -177,6 +177,8 @@ impl Talk {
             }
         };
         cx.recorder.websocket_opened(cx.due, sent, at, accepted.deflate.is_some());
+        // Its opening is answered; each message awaits its own answer.
+        cx.recorder.reply_settled();
         let options = websocket::Options {
             role: websocket::Role::Client { seed: self.script(cx.plan).mask_seed() },
             message_size: cx.plan.limits.message_size,
@@ -222,22 +224,25 @@ impl Talk {
                         open.take_pong(number, at, cx.recorder);
                     }
                 }
-                Ok(Some(Event::Closed { code, reason: _ })) => {
+                Ok(Some(Event::Closed { code, reason })) => {
                     open.close = Some(match self.stage {
                         Stage::Closing(_) => {
                             (format!("client {}", close::words(Some(NORMAL_CLOSURE))), false)
                         }
                         _ => {
                             let is_meant = matches!(code, Some(NORMAL_CLOSURE | GOING_AWAY) | None);
-                            (format!("server {}", close::words(code)), !is_meant)
+                            (format!("server {}{}", close::words(code), told(reason)), !is_meant)
                         }
                     });
                 }
-                Err(violation) => break Some(violation.to_string()),
+                Err(violation) => break Some(violation),
             }
         };
-        if let Some(reason) = broken {
-            cx.recorder.websocket(cx.due, |figures| figures.violate(reason));
+        if let Some(violation) = broken {
+            cx.recorder.websocket(cx.due, |figures| match violation {
+                Violation::LongMessage { .. } => figures.give_up(format!("{violation} came")),
+                _ => figures.violate(violation.to_string()),
+            });
             self.flush(cx);
             return Said { is_broken: true, ..Said::default() };
         }
@@ -340,6 +345,10 @@ impl Talk {
                 true => figures.unfinished_messages.add(at - awaited.due),
                 false => figures.unanswered += 1,
             });
+            // At the end of the run, the server still owes its answer.
+            if !is_unfinished {
+                recorder.reply_given_up(at);
+            }
         }
         recorder.websocket_ended(due, end, at - open.at, [open.wire_sent, open.wire_received]);
         let is_unexpected = is_error || !is_unfinished && !open.awaited.is_empty();
@@ -385,6 +394,7 @@ impl Open {
         let is_expected = websocket.expect != Answer::Nothing;
         cx.recorder.message_sent(due, payload.len() as u64, is_expected);
         if is_expected {
+            cx.recorder.reply_awaited(cx.now);
             let digest = if websocket.expect == Answer::Echo { digest(payload) } else { 0 };
             self.awaited.push_back(Awaited { due, sent: cx.now, digest });
         }
@@ -424,6 +434,7 @@ impl Open {
         };
         match answered {
             Some(Awaited { due, sent, .. }) => {
+                recorder.reply_settled();
                 recorder.websocket(due, |figures| figures.answer(due, sent, at.max(sent)));
             }
             None => {
@@ -457,6 +468,14 @@ fn accept(request: &Request, head: &[u8], is_http1: bool) -> Result<Accepted, Re
     };
     let key = sent(b"sec-websocket-key").next().filter(|_| is_http1);
     offer.check(key, |name| http1::values(head, name))
+}
+
+/// The reason of a close in the server's words, behind a colon; empty if there is none.
+fn told(reason: &str) -> String {
+    let words: Vec<&str> =
+        reason.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
+    let words = words.join(" ");
+    if words.trim().is_empty() { String::new() } else { format!(": {}", words.trim()) }
 }
 
 /// The hash of a payload, by which its echo is known.

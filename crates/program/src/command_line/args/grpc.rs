@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_call_is_a_request_of_http2() {
         let args = parsed(&["--grpc=a.C/Do", "http://h:9/", "--grpc-deadline=0.5"]).unwrap();
-        assert_eq!((args.uri(), args.version()), (&b"/a.C/Do"[..], Version::HTTP_2));
+        assert_eq!((&args.uri()[..], args.version()), (&b"/a.C/Do"[..], Version::HTTP_2));
         assert_eq!(args.grpc.deadline, Some(Duration::from_millis(500)));
         assert!(args.grpc.asks_server());
         assert!(!parsed(&["--grpc=a.C/Do", "--proto=f"]).unwrap().grpc.asks_server());

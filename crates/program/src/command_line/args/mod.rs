@@ -15,6 +15,7 @@ mod url;
 mod websocket;
 mod words;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
@@ -39,6 +40,9 @@ pub use tls::{Protocol, TlsArgs};
 pub use url::TypedUrl;
 pub use websocket::WebSocketArgs;
 pub(crate) use words::unknown_word;
+
+/// The path under which servers of models have their API.
+const API: &[u8] = b"/v1";
 
 /// The arguments of a run. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
@@ -329,16 +333,30 @@ impl Args {
         self.port.or_else(|| self.url()?.port).unwrap_or(usual)
     }
 
-    /// The URI to ask for: that of a method of gRPC. Without a path, prompts go where most servers of models take them.
+    /// The URI to ask for: that of a method of gRPC. Prompts whose URL has no path, or that of an API as a whole, go where most
+    /// servers of models take them.
     #[must_use]
-    pub fn uri(&self) -> &[u8] {
+    pub fn uri(&self) -> Cow<'_, [u8]> {
         if let Some(method) = &self.grpc.method {
-            return method.path.as_bytes();
+            return Cow::Borrowed(method.path.as_bytes());
         }
         match self.typed_uri() {
-            b"/" if self.material.prompts.file.is_some() => CHAT_COMPLETIONS.as_bytes(),
-            typed => typed,
+            b"/" if self.material.prompts.file.is_some() => Cow::Borrowed(CHAT_COMPLETIONS.as_bytes()),
+            typed if self.material.prompts.file.is_some() => {
+                let base = typed.strip_suffix(b"/").unwrap_or(typed);
+                match base.strip_suffix(API) {
+                    Some(before) => Cow::Owned([before, CHAT_COMPLETIONS.as_bytes()].concat()),
+                    None => Cow::Borrowed(typed),
+                }
+            }
+            typed => Cow::Borrowed(typed),
         }
+    }
+
+    /// Returns whether the URL says no more than where the API of a model is.
+    #[must_use]
+    pub fn names_no_endpoint(&self) -> bool {
+        matches!(self.typed_uri(), b"/" | b"/v1" | b"/v1/")
     }
 
     /// The URI that was typed: a slash if none was.

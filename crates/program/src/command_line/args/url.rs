@@ -126,7 +126,7 @@ impl Args {
     /// The load, for messages.
     fn target(&self) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let uri = text(self.uri());
+        let uri = text(&self.uri());
         if let Some(file) = &self.servers {
             return format!("{uri} of the servers in {}, port {}", file.to_string_lossy(), self.port());
         }

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use httperf_plan::{Answer, Every, MESSAGE_SIZE, Payload, Template, WebSocket, WebSocketMessage};
+use httperf_plan::{Answer, Every, Limits, MESSAGE_SIZE, Payload, Template, WebSocket, WebSocketMessage};
 
 use super::{Args, Version};
 use crate::command_line::grammar::ParseStop;
@@ -105,6 +105,12 @@ impl WebSocketArgs {
         }
         if self.text.is_some() && self.size.is_some() {
             return refused("--ws-size: expected no --ws-send beside it, whose text has a size".to_owned());
+        }
+        let most = Limits::default().message_size;
+        if let Some(size) = self.size.filter(|size| size.get() as usize > most) {
+            return refused(format!(
+                "--ws-size: expected at most {most} bytes, the largest message that is sent and read, got `{size}`"
+            ));
         }
         let others = [
             (args.material.body_option().unwrap_or_default(), args.material.body_option().is_some()),

@@ -1,10 +1,13 @@
 //! From what was typed about gRPC to the requests of a plan.
 
 use httperf_plan::{Body, Grpc, Header, ListedRequest, NonEmpty, Plan, PlanFields, Template, UriSource};
-use httperf_proto::grpc::{MEDIA_TYPE, frame, timeout};
+use httperf_proto::grpc::{COMPRESSION, MEDIA_TYPE, frame, timeout};
 
 use crate::command_line::args::{Args, GrpcMethod};
 use crate::grpc::{self, Calls, GrpcError};
+
+/// The field that names the compressions of replies that are understood.
+const ACCEPT: &str = "grpc-accept-encoding";
 
 /// The header fields of calls, besides metadata.
 ///
@@ -18,6 +21,9 @@ pub(super) fn headers(args: &Args) -> Vec<Header> {
         value: Template::literal(value.as_bytes()),
     };
     let mut fields = vec![field("Content-Type", MEDIA_TYPE), field("TE", "trailers")];
+    if !args.material.headers.iter().any(|header| header.is(ACCEPT)) {
+        fields.push(field(ACCEPT, COMPRESSION));
+    }
     fields.extend(args.grpc.deadline.map(|deadline| field("grpc-timeout", &timeout(deadline))));
     fields
 }

@@ -74,7 +74,7 @@ pub enum MaterialError {
     /// A path to which prompts are not sent.
     #[error(
         "--prompts: expected a URL whose path ends in /chat/completions or /completions, got `{0}`\nhint: a URL without \
-         a path means /v1/chat/completions"
+         a path, or with the path /v1, means /v1/chat/completions"
     )]
     PromptPath(String),
     /// A file of prompts with mistakes.
@@ -180,7 +180,7 @@ fn literal(name: &str, value: &[u8]) -> Header {
 
 /// The URI of `--uri`, with its placeholders if it has any.
 pub(super) fn uri(args: &Args) -> Result<UriSource, MaterialError> {
-    let template = Template::parse(args.uri()).map_err(MaterialError::Uri)?;
+    let template = Template::parse(&args.uri()).map_err(MaterialError::Uri)?;
     Ok(match template.as_literal() {
         Some(uri) => UriSource::Fixed(uri.to_vec()),
         None => UriSource::Template(template),
@@ -194,13 +194,13 @@ pub(super) fn prompts(
     warn: &mut dyn FnMut(String),
 ) -> Result<UriSource, MaterialError> {
     let given = &args.material.prompts;
-    let uri = Template::parse(args.uri()).map_err(MaterialError::Uri)?;
+    let uri = Template::parse(&args.uri()).map_err(MaterialError::Uri)?;
     if Endpoint::of(&uri.typed()).is_none() {
-        return Err(MaterialError::PromptPath(String::from_utf8_lossy(args.uri()).into_owned()));
+        return Err(MaterialError::PromptPath(String::from_utf8_lossy(&args.uri()).into_owned()));
     }
     let asking = Asking {
         uri,
-        names_path: args.typed_uri() != b"/",
+        names_path: !args.names_no_endpoint(),
         model: given.model.clone(),
         max_tokens: given.max_tokens,
         whole_answers: given.whole_answers,
@@ -822,6 +822,9 @@ mod tests {
         for (url, path) in [
             ("http://127.0.0.1:1", "/v1/chat/completions"),
             ("http://127.0.0.1:1/", "/v1/chat/completions"),
+            ("http://127.0.0.1:1/v1", "/v1/chat/completions"),
+            ("http://127.0.0.1:1/v1/", "/v1/chat/completions"),
+            ("http://127.0.0.1:1/api/v1", "/api/v1/chat/completions"),
             ("http://127.0.0.1:1/x/chat/completions?y", "/x/chat/completions?y"),
         ] {
             let plan = planned(&[options[0], options[1], options[2], url]).unwrap();
@@ -836,9 +839,9 @@ mod tests {
         let typed = planned(&[&argument, "--header=content-type: x", "--uri=/completions"]).unwrap();
         assert_eq!(header_lines(&typed), ["content-type: x"]);
         check_error(
-            &[&argument, "http://127.0.0.1:1/v1"],
-            "--prompts: expected a URL whose path ends in /chat/completions or /completions, got `/v1`\nhint: a URL \
-             without a path means /v1/chat/completions",
+            &[&argument, "http://127.0.0.1:1/v2"],
+            "--prompts: expected a URL whose path ends in /chat/completions or /completions, got `/v2`\nhint: a URL \
+             without a path, or with the path /v1, means /v1/chat/completions",
         );
     }
 

@@ -50,7 +50,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .common()
         .details(&[
             "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take \
-             it, whichever the path of the URL ends in; without a path it is /v1/chat/completions. The content tells \
+             it, whichever the path of the URL ends in; without a path, or with the path /v1, it is /v1/chat/completions. The content tells \
              the form of the file: an object of JSON on each line, with `prompt` or `messages`, or with the `body` of \
              OpenAI's batches; conversations of ShareGPT, of which the first question is asked; or text with a prompt \
              on each line. `max_tokens` or `output_tokens` bounds the answer, and further keys, such as `temperature`, \
@@ -92,8 +92,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("goodput", "BOUNDS", "counts answers within bounds, such as 'ttft<500ms,tpot<50ms'")
         .details(&[
             "With --llm. A good answer meets all bounds: of ttft and e2e, which count from the instant at which \
-             the call was due, and of tpot. The report has good answers as a share of the calls that ended, and \
-             per second; --slo 'goodput>95%' makes an objective of the share.",
+             the call was due, and of tpot. The report has good answers per second, and as a share of the calls \
+             that were due; --slo 'goodput>95%' makes an objective of the share. As other tools write bounds, \
+             'ttft:500 tpot:50', numbers are milliseconds.",
         ])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).ok();
@@ -130,7 +131,7 @@ mod tests {
         let line = ["--prompts=p", "--model=m", "--max-tokens=9", "--whole-answers", "http://h/"];
         args.parse(&words(&line)).unwrap();
         assert_eq!(args.material.replies.streams.model, Some(ModelApi::OpenAi));
-        assert_eq!((args.uri(), args.typed_uri()), (&b"/v1/chat/completions"[..], &b"/"[..]));
+        assert_eq!((&args.uri()[..], args.typed_uri()), (&b"/v1/chat/completions"[..], &b"/"[..]));
         let prompts = args.material.prompts;
         assert_eq!((prompts.model.as_deref(), prompts.max_tokens), (Some("m"), NonZeroU64::new(9)));
         assert!(prompts.whole_answers);
@@ -153,7 +154,7 @@ mod tests {
         check_error("--llm=gpt", "--llm: expected openai, got `gpt`");
         check_error(
             "--goodput=p99<1s",
-            "--goodput: expected bounds of ttft, tpot and e2e, each once and above 0, such as ttft<500ms,tpot<50ms, got \
+            "--goodput: expected bounds of ttft, tpot and e2e, each once, above 0 and with a unit, such as ttft<500ms,tpot<50ms, got \
              `p99<1s`",
         );
     }

@@ -36,7 +36,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("ws-size", "N", "sends messages of N bytes on WebSockets")
-        .details(&["Default: 32. The number of a message is not cut, if it is longer."])
+        .details(&["Default: 32; at most 16,777,216. The number of a message is not cut, if it is longer."])
         .apply(|args, value| {
             args.websockets.size = Some(positive_of("--ws-size", "a number of bytes", value)?);
             Ok(())
@@ -173,7 +173,7 @@ mod tests {
         args.parse(&words(&["wss://h/chat?x"])).unwrap();
         assert_eq!((args.websocket(), args.port(), args.uses_tls()), (Some(WebSocket::default()), 443, true));
         assert_eq!(
-            (args.uri(), websocket(&["--websocket", "--server=h"])),
+            (&args.uri()[..], websocket(&["--websocket", "--server=h"])),
             (&b"/chat?x"[..], WebSocket::default())
         );
         args = Args::default();
@@ -216,6 +216,10 @@ mod tests {
         check_error(
             &["ws://h/", "--ws-send=x", "--ws-size=9"],
             "--ws-size: expected no --ws-send beside it, whose text has a size",
+        );
+        check_error(
+            &["ws://h/", "--ws-size=16777217"],
+            "--ws-size: expected at most 16777216 bytes, the largest message that is sent and read, got `16777217`",
         );
         check_error(
             &["ws://h/", "--ws-every=1s"],

@@ -373,7 +373,7 @@ mod tests {
             pause_s: 0.0,
             settle_s: 2.5,
         };
-        assert_eq!((settings(&args), args.run.port(), args.run.uri()), (expected, 81, &b"/x"[..]));
+        assert_eq!((settings(&args), args.run.port(), &args.run.uri()[..]), (expected, 81, &b"/x"[..]));
         let args = parsed(&[
             "--resume=a",
             "--output=b",
