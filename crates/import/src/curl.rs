@@ -14,7 +14,8 @@ use crate::shell::{self, Line};
 use crate::text::read_text;
 use crate::words::{Expected, Syntax, ToolOption, flag, read as read_words, seconds, value};
 use crate::workload::{
-    Body, Entry, OTHER_SCHEME, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text, Workload,
+    Body, Entry, FileName, OTHER_SCHEME, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text,
+    Workload,
 };
 
 /// Reads a file of commands into a workload whose one file of steps has this name, without its ending.
@@ -186,7 +187,7 @@ impl State {
         }
         let data = match &data[..] {
             [] => None,
-            [Data::File(name)] => Some(Body::File(name.clone())),
+            [Data::File(name)] => FileName::last_of(name).map(Body::File),
             several => {
                 let texts = several.iter().map(|piece| match piece {
                     Data::Text(text) => Some(&text[..]),
@@ -215,7 +216,7 @@ impl State {
         }
         match (data, self.form.is_empty(), self.upload.clone()) {
             (_, false, _) => Ok(Some(Body::Multipart(std::mem::take(&mut self.form)))),
-            (None, true, Some(file)) => Ok(Some(Body::File(file))),
+            (None, true, Some(file)) => Ok(FileName::last_of(&file).map(Body::File)),
             (data, true, _) => Ok(data),
         }
     }
@@ -329,7 +330,7 @@ const OPTIONS: &[ToolOption<State>] = &[
             field
         });
         let part = match field.strip_prefix('@') {
-            Some(file) => Part::File(file_name(file).ok_or(FIELD)?),
+            Some(file) => Part::File { name: FileName::last_of(file).ok_or(FIELD)?, kind: None },
             None if field.starts_with('<') => return Err(FIELD),
             None => Part::Text(field.to_owned()),
         };

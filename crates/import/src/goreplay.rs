@@ -89,7 +89,7 @@ impl<R: BufRead> Messages<R> {
         let mut has_head = false;
         while let Some(ended) = self.lines.read(&mut self.line)? {
             let line = trimmed(&self.line);
-            if line == SEPARATOR {
+            if line.trim_ascii_end() == SEPARATOR {
                 if has_head {
                     break;
                 }
@@ -184,56 +184,93 @@ impl<R: BufRead> Requests<R> {
     }
 
     fn take(&mut self, message: &Message) {
+        let number = message.number;
         let Some(head) = MessageHead::parse(&message.head) else {
-            let number = message.number;
             self.report.leave_out("messages without the line `KIND ID TIME` before them", || {
-                format!("line {number}: {}", shortened(&String::from_utf8_lossy(&message.head), 60))
+                format!("line {number}: {}", shown(&message.head))
             });
             return;
         };
-        match head.kind {
-            1 => self.take_request(head, message),
-            2 | 3 => self.take_response(&head, message),
-            _ => {}
+        // Where a separator is lost, further messages stand behind the first.
+        let mut next = Some((head, &message.payload[..]));
+        while let Some((head, payload)) = next {
+            let rest = match head.kind {
+                1 if message.is_cut => {
+                    let reason = "requests that are too long";
+                    self.report.leave_out(reason, || format!("line {number}: {}", first_line(payload)));
+                    return;
+                }
+                1 => self.take_request(head, number, payload),
+                _ => self.take_response(&head, payload),
+            };
+            next = self.take_rest(number, rest);
         }
     }
 
-    fn take_request(&mut self, head: MessageHead, message: &Message) {
-        let parsed =
-            if message.is_cut { Err("requests that are too long") } else { request(&message.payload) };
-        let request = match parsed {
-            Ok(request) => request,
-            Err(reason) => {
-                let number = message.number;
-                let first = message.payload.split(|byte| *byte == b'\n').next().unwrap_or_default();
-                self.report.leave_out(reason, || {
-                    format!("line {number}: {}", shortened(String::from_utf8_lossy(first).trim_end(), 60))
-                });
-                return;
+    /// Takes a request, and returns what stands behind it.
+    fn take_request<'m>(&mut self, head: MessageHead, number: u64, payload: &'m [u8]) -> &'m [u8] {
+        let (request, rest) = request(payload);
+        match request {
+            Ok(request) => {
+                self.report.carried += 1;
+                let pending = Pending { id: head.id.clone(), request, answered: false };
+                if let Some(key) = self.order.push(head.time, head.time, pending) {
+                    self.places.insert(head.id, key);
+                }
             }
-        };
-        self.report.carried += 1;
-        let pending = Pending { id: head.id.clone(), request, answered: false };
-        if let Some(key) = self.order.push(head.time, head.time, pending) {
-            self.places.insert(head.id, key);
+            Err(reason) => {
+                self.report.leave_out(reason, || format!("line {number}: {}", first_line(payload)));
+            }
         }
+        rest
     }
 
-    fn take_response(&mut self, head: &MessageHead, message: &Message) {
+    /// Takes a response, and returns what stands behind it.
+    fn take_response<'m>(&mut self, head: &MessageHead, payload: &'m [u8]) -> &'m [u8] {
+        let rest = behind_response(payload);
         let pending = self.places.get(&head.id).and_then(|key| Some((key.0, self.order.waiting(*key)?)));
         let Some((start, pending)) = pending else {
             self.strays += 1;
-            return;
+            return rest;
         };
         if pending.answered {
-            return;
+            return rest;
         }
         pending.answered = head.kind == 2;
-        if let Some(status) = status(&message.payload) {
+        if let Some(status) = status(payload) {
             pending.request.status = Some(status);
         }
         let took = if head.latency > 0 { head.latency } else { head.time.saturating_sub(start) };
         pending.request.took = u64::try_from(took).ok().map(Duration::from_nanos);
+        rest
+    }
+
+    /// Takes what stands behind a message of its own. Returns the next message, if its first line is there; what has
+    /// none has no time either, and is counted.
+    fn take_rest<'m>(&mut self, number: u64, mut rest: &'m [u8]) -> Option<(MessageHead, &'m [u8])> {
+        loop {
+            rest = rest.trim_ascii_start();
+            if rest.is_empty() {
+                return None;
+            }
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+            let (line, behind) = rest.split_at_checked(end)?;
+            if let Some(head) = MessageHead::parse(trimmed(line)) {
+                return Some((head, behind));
+            }
+            let example = || format!("in the message of line {number}: {}", shown(trimmed(line)));
+            if request_line(trimmed(line)).is_err() {
+                self.report.leave_out("bytes behind a request, beyond its length", example);
+                // A message may follow yet.
+                let next = memchr::memchr_iter(b'\n', rest)
+                    .filter_map(|at| rest.get(at + 1..))
+                    .find(|behind| is_start(behind))?;
+                rest = next;
+                continue;
+            }
+            self.report.leave_out("requests behind a lost separator, which have no time", example);
+            rest = request(rest).1;
+        }
     }
 
     /// The number of a request's client. Requests that tell nothing about it each have their own.
@@ -307,59 +344,147 @@ fn status(payload: &[u8]) -> Option<u16> {
     status.parse().ok().filter(|status| (100..1000).contains(status))
 }
 
-/// Reads a raw request, or gives the reason for which it is left out.
-fn request(payload: &[u8]) -> Result<trace::Request, &'static str> {
-    const NOT_A_REQUEST: &str = "messages that are not requests of HTTP/1";
-    let (head, body) = match memchr::memmem::find(payload, b"\r\n\r\n") {
-        Some(at) => (payload.get(..at), payload.get(at + 4..)),
-        None => match memchr::memmem::find(payload, b"\n\n") {
-            Some(at) => (payload.get(..at), payload.get(at + 2..)),
-            None => (Some(payload), None),
-        },
-    };
-    let mut lines = head.unwrap_or_default().split(|byte| *byte == b'\n').map(trimmed);
-    let first = lines.next().unwrap_or_default();
-    let mut words = first.split(|byte| *byte == b' ');
+/// The start of a text, as reports show it.
+fn shown(line: &[u8]) -> String {
+    shortened(String::from_utf8_lossy(line).trim_end(), 60)
+}
+
+fn first_line(payload: &[u8]) -> String {
+    shown(payload.split(|byte| *byte == b'\n').next().unwrap_or_default())
+}
+
+/// Returns whether a text begins with the line before a message, or with a request.
+fn is_start(text: &[u8]) -> bool {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = trimmed(line);
+    is_message_head(line) || request_line(line).is_ok()
+}
+
+/// The reason for which a message is left out that begins otherwise.
+const NOT_A_REQUEST: &str = "messages that are not requests of HTTP/1";
+
+/// The reason for which a request is left out that is not whole.
+const CUT_OFF: &str = "requests whose body is cut off";
+
+/// Reads a request line: the method, and the target in origin form.
+fn request_line(line: &[u8]) -> Result<(String, String), &'static str> {
+    let mut words = line.split(|byte| *byte == b' ');
     let (Some(method), Some(target)) = (words.next(), words.next()) else { return Err(NOT_A_REQUEST) };
     let method = std::str::from_utf8(method).ok().filter(|method| is_method(method)).ok_or(NOT_A_REQUEST)?;
-    if method == "CONNECT" {
-        return Err("CONNECT requests");
-    }
     if !words.next().is_some_and(|version| version.starts_with(b"HTTP/")) {
         return Err(NOT_A_REQUEST);
     }
-    let target = origin_form(target).ok_or(NOT_A_REQUEST)?;
-    let mut headers = Vec::new();
-    let (mut length, mut is_chunked) = (None, false);
-    for line in lines.filter(|line| !line.is_empty()) {
-        let line = String::from_utf8_lossy(line);
-        let Some((name, value)) = line.split_once(':').filter(|(name, _)| is_name(name)) else { continue };
-        let value = value.trim();
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.parse::<usize>().ok();
+    if method == "CONNECT" {
+        return Err("CONNECT requests");
+    }
+    Ok((method.to_owned(), origin_form(target).ok_or(NOT_A_REQUEST)?))
+}
+
+/// The lines of a head behind the first, and what follows the empty line at its end. Lines may end as on Windows, also
+/// where an editor has added to what was there.
+fn split_head(message: &[u8]) -> (Vec<&[u8]>, &[u8]) {
+    let mut lines = Vec::new();
+    let mut rest = message;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, behind) = rest.split_at_checked(end).unwrap_or((rest, b""));
+        rest = behind;
+        let line = line.trim_ascii_end();
+        if line.is_empty() {
+            break;
         }
-        is_chunked |= name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked");
-        if headers.len() < HEADERS_MAX && !is_of_the_connection(name) && !value.contains(['\0', '\r']) {
-            headers.push((name.to_owned(), value.to_owned()));
+        lines.push(line);
+    }
+    (lines, rest)
+}
+
+/// How the body of a message ends, by its header fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// The message has no such field.
+    Unsaid,
+    Length(usize),
+    Chunked,
+    /// The field cannot be understood.
+    Broken,
+}
+
+impl Framing {
+    /// Takes a field into account.
+    fn take(&mut self, name: &str, value: &str) {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            let last = value.rsplit(',').next().unwrap_or_default().trim();
+            *self = if last.eq_ignore_ascii_case("chunked") { Self::Chunked } else { Self::Broken };
+        } else if name.eq_ignore_ascii_case("content-length") && *self != Self::Chunked {
+            *self = value.parse().map_or(Self::Broken, Self::Length);
         }
     }
-    let body = body.unwrap_or_default();
-    let body = if is_chunked {
-        unchunked(body).ok_or("requests whose body is cut off")?
-    } else {
-        let length = length.unwrap_or(body.len());
-        body.get(..length).ok_or("requests whose body is cut off")?.to_vec()
+}
+
+fn field(line: &[u8]) -> Option<(String, String)> {
+    let line = String::from_utf8_lossy(line);
+    let (name, value) = line.split_once(':').filter(|(name, _)| is_name(name))?;
+    Some((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Reads a raw request, or gives the reason for which it is left out; and what stands behind it. A request that tells no
+/// length has no body.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9112#section-6.3>
+fn request(payload: &[u8]) -> (Result<trace::Request, &'static str>, &[u8]) {
+    let (lines, behind) = split_head(payload);
+    let Some((first, lines)) = lines.split_first() else { return (Err(NOT_A_REQUEST), b"") };
+    let line = request_line(first);
+    if line == Err(NOT_A_REQUEST) {
+        return (Err(NOT_A_REQUEST), b"");
+    }
+    let mut headers = Vec::new();
+    let mut framing = Framing::Unsaid;
+    for (name, value) in lines.iter().filter_map(|line| field(line)) {
+        framing.take(&name, &value);
+        if headers.len() < HEADERS_MAX && !is_of_the_connection(&name) && !value.contains(['\0', '\r']) {
+            headers.push((name, value));
+        }
+    }
+    let split = match framing {
+        Framing::Unsaid => Some((Vec::new(), behind)),
+        Framing::Length(length) => behind.split_at_checked(length).map(|(body, rest)| (body.to_vec(), rest)),
+        Framing::Chunked => unchunked(behind),
+        Framing::Broken => None,
     };
-    Ok(trace::Request {
+    let Some((body, rest)) = split else { return (Err(CUT_OFF), b"") };
+    let request = line.map(|(method, uri)| trace::Request {
         at: Duration::ZERO,
         client: 0,
-        method: method.to_owned(),
-        uri: target,
+        method,
+        uri,
         headers,
         body: Some(body).filter(|body| !body.is_empty()).map(Body),
         status: None,
         took: None,
+    });
+    (request, rest)
+}
+
+/// What stands behind a response; nothing if only the end of the message tells where it ends.
+fn behind_response(payload: &[u8]) -> &[u8] {
+    let (lines, behind) = split_head(payload);
+    let mut framing = Framing::Unsaid;
+    for (name, value) in lines.iter().skip(1).filter_map(|line| field(line)) {
+        framing.take(&name, &value);
+    }
+    let rest = match framing {
+        Framing::Length(length) => behind.get(length..),
+        Framing::Chunked => unchunked(behind).map(|(_, rest)| rest),
+        Framing::Unsaid | Framing::Broken => None,
+    };
+    // The reply to a HEAD has a length and no body; and what is no message is a part of the response.
+    rest.filter(|rest| {
+        is_message_head(trimmed(
+            rest.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default(),
+        ))
     })
+    .unwrap_or_default()
 }
 
 /// The target without scheme and host.
@@ -379,20 +504,22 @@ fn origin_form(target: &[u8]) -> Option<String> {
     Some(target_text(target.get(at..)?))
 }
 
-/// The content of a body in chunks; `None` if it is not complete.
-fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
+/// The content of a body in chunks, and what stands behind it; `None` if it is not complete.
+fn unchunked(mut body: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut content = Vec::new();
     loop {
         let end = memchr::memchr(b'\n', body)?;
-        let size = std::str::from_utf8(trimmed(body.get(..=end)?)).ok()?;
+        let size = std::str::from_utf8(body.get(..end)?.trim_ascii_end()).ok()?;
         let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
         body = body.get(end + 1..)?;
         if size == 0 {
-            return Some(content);
+            // Trailers, if there are any.
+            let rest = if body.trim_ascii_start().is_empty() { b"" } else { split_head(body).1 };
+            return Some((content, rest));
         }
         let (chunk, rest) = body.split_at_checked(size)?;
         content.extend_from_slice(chunk);
-        body = rest.strip_prefix(b"\r\n")?;
+        body = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
     }
 }
 
@@ -459,6 +586,7 @@ mod tests {
             message("1 b 2", "CONNECT a:443 HTTP/1.1\r\n\r\n"),
             message("1 b 2", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"),
             message("1 b 2", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc"),
+            message("1 b 2", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\nabc"),
             message("1 b 2", &format!("POST / HTTP/1.1\r\n\r\n{}", "x".repeat(MESSAGE_MAX))),
         ];
         let (_, report) = import(&text.concat()).unwrap();
@@ -470,10 +598,68 @@ mod tests {
                 ("messages without the line `KIND ID TIME` before them", 2),
                 ("messages that are not requests of HTTP/1", 1),
                 ("CONNECT requests", 1),
-                ("requests whose body is cut off", 2),
+                ("requests whose body is cut off", 3),
                 ("requests that are too long", 1),
             ]
         );
+    }
+
+    /// The targets and bodies of the requests, and the reasons for what is left out.
+    fn kept(text: &str) -> (Vec<String>, Vec<(String, u64)>) {
+        let (lines, report) = import(text).unwrap();
+        let requests = lines.iter().skip(1).map(|line| {
+            let request: trace::Request = serde_json::from_str(line).unwrap();
+            let body = request.body.map(|body| format!(" {}", String::from_utf8(body.0).unwrap()));
+            format!("{}{}", request.uri, body.unwrap_or_default())
+        });
+        let reasons = report.left_out.iter().map(|group| (group.reason.clone(), group.count));
+        (requests.collect(), reasons.collect())
+    }
+
+    #[test]
+    fn a_request_without_a_length_has_no_body() {
+        let get = |path: &str, end: &str| format!("GET {path} HTTP/1.1{end}Host: a{end}{end}");
+        for end in ["\n", "\r\n", "\r\r\n"] {
+            let text = [
+                format!("\u{feff}1 a 1 0{end}{}{end}🐵🙈🙉{end}", get("/a", end)),
+                format!("1 b 2 0{end}{}{end}{end}🐵🙈🙉{end}", get("/b", end)),
+                format!(
+                    "1 c 3 0{end}POST /c HTTP/1.1{end}Content-Length: 2{end}{end}xy{end}{end}🐵🙈🙉{end}"
+                ),
+                format!("1 d 4 0{end}PUT /d HTTP/1.1{end}Transfer-Encoding: chunked{end}{end}2{end}"),
+            ]
+            .concat();
+            let text = text + "hi\r\n0\r\n\r\n\n🐵🙈🙉\n";
+            assert_eq!(kept(&text), (["/a", "/b", "/c xy", "/d hi"].map(str::to_owned).into(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_in_silence_behind_a_lost_separator() {
+        const LOST: &str = "requests behind a lost separator, which have no time";
+        const MORE: &str = "bytes behind a request, beyond its length";
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let post = |path: &str| format!("POST {path} HTTP/1.1\r\nContent-Length: 3\r\n\r\na=1");
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        for (payload, targets, reasons) in [
+            (get("/1") + &get("/2") + &post("/3"), vec!["/1"], vec![(LOST, 2)]),
+            (post("/1") + &post("/2"), vec!["/1 a=1"], vec![(LOST, 1)]),
+            // The line before the next message tells all that is needed.
+            (post("/1") + "\n1 y 20 0\n" + &get("/2"), vec!["/1 a=1", "/2"], vec![]),
+            (get("/1") + "\n2 x 11 1\n" + response + "\n1 y 20 0\n" + &get("/2"), vec!["/1", "/2"], vec![]),
+            (get("/1") + "more\n", vec!["/1"], vec![(MORE, 1)]),
+            (post("/1") + "&b=2\r\n1 y 20 0\n" + &get("/2"), vec!["/1 a=1", "/2"], vec![(MORE, 1)]),
+            (
+                "CONNECT a:1 HTTP/1.1\r\n\r\n".to_owned() + &get("/2"),
+                vec![],
+                vec![("CONNECT requests", 1), (LOST, 1)],
+            ),
+        ] {
+            let text = message("1 x 10 0", &payload) + &message("1 z 30 0", &get("/last"));
+            let targets = targets.into_iter().chain(["/last"]).map(str::to_owned).collect();
+            let reasons = reasons.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();
+            assert_eq!(kept(&text), (targets, reasons), "{text}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Recordings as gzip compresses them, told by their first bytes.
+//! Recordings as gzip compresses them, told by their first bytes. What other programs compress is refused by name.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
@@ -9,6 +9,19 @@ use flate2::bufread::MultiGzDecoder;
 /// <https://www.rfc-editor.org/rfc/rfc1952#page-6>
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// The bytes that other compressed files begin with, their name, and the command that decompresses them.
+const OTHERS: &[(&[u8], &str, &str)] = &[
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc FILE"),
+    (b"\xfd7zXZ\0", "xz", "xz -dc FILE"),
+    (b"BZh", "bzip2", "bzip2 -dc FILE"),
+    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE"),
+    (b"PK\x03\x04", "zip", "unzip -p FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE"),
+];
+
+/// The length of the longest of these.
+const START_MAX: u64 = 6;
+
 /// The size of the reads of decompressed bytes.
 const BUFFER: usize = 128 * 1024;
 
@@ -16,11 +29,19 @@ const BUFFER: usize = 128 * 1024;
 /// otherwise. Reading a gzip stream that is cut off or damaged fails with a sentence about it.
 ///
 /// # Errors
-/// If the first bytes cannot be read.
+/// If the first bytes cannot be read, or are those of another kind of compression.
 pub fn plain<R: BufRead>(mut reader: R) -> io::Result<Plain<R>> {
     let mut start = Vec::new();
-    reader.by_ref().take(2).read_to_end(&mut start)?;
-    let is_gzip = start == MAGIC;
+    reader.by_ref().take(START_MAX).read_to_end(&mut start)?;
+    if let Some((_, name, command)) = OTHERS.iter().find(|(magic, ..)| start.starts_with(magic)) {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "expected plain text or gzip, got a file compressed with {name}: `{command}` decompresses it"
+            ),
+        ));
+    }
+    let is_gzip = start.starts_with(&MAGIC);
     let whole = Cursor::new(start).chain(reader);
     if is_gzip {
         let members = Members(MultiGzDecoder::new(whole));
@@ -118,7 +139,7 @@ mod tests {
     fn a_stream_is_decompressed_if_it_begins_as_gzip_does() {
         let content = content();
         assert!(content.len() > BUFFER);
-        for plain in [&b""[..], b"\x1f", b"\x1f\x8a", b"GET /", &content] {
+        for plain in [&b""[..], b"\x1f", b"\x1f\x8a", b"GET /", b"PK", b"BZ 2", &content] {
             assert_eq!(read(plain).unwrap(), plain);
             assert_eq!(read(&gzipped(plain)).unwrap(), plain);
         }
@@ -133,6 +154,16 @@ mod tests {
             let cut = read(&whole[..length]);
             let message = "expected a whole gzip stream, got one that is cut off";
             assert_eq!(cut, Err(message.to_owned()), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_others_compress_is_refused_by_name() {
+        for (magic, name, _) in OTHERS {
+            let message = read(&[magic, &b"rest"[..]].concat()).unwrap_err();
+            let expected = format!("expected plain text or gzip, got a file compressed with {name}: `");
+            assert!(message.starts_with(&expected), "{message}");
+            assert!(magic.len() as u64 <= START_MAX);
         }
     }
 

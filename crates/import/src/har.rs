@@ -8,7 +8,7 @@
 //! <http://www.softwareishard.com/blog/har-12-spec/>
 
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -19,10 +19,12 @@ use url::Url;
 use crate::clock;
 use crate::error::{Error, Flaw};
 use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection, is_value};
-use crate::report::Report;
+use crate::json::Mended;
+use crate::report::{Report, shortened};
+use crate::text::unmarked;
 use crate::workload::{
-    Body, Entry, OTHER_SCHEME, PAUSE_MAX, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text,
-    Workload, file_stem,
+    Body, Entry, FileName, OTHER_SCHEME, PAUSE_MAX, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY,
+    Text, Workload, file_stem,
 };
 
 /// The shortest pause that is a think time.
@@ -42,7 +44,8 @@ pub struct Options {
 /// # Errors
 /// If it cannot be read, or has no request that can be carried over.
 pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), Error> {
-    let archive: Archive = serde_json::from_reader(reader).map_err(|error| {
+    let mended = BufReader::new(Mended::new(unmarked(reader)?));
+    let archive: Archive = serde_json::from_reader(mended).map_err(|error| {
         if error.is_io() { Error::Read(error.into()) } else { Flaw::json(&error, 1).into() }
     })?;
     let mut report = Report::default();
@@ -51,7 +54,7 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
         return Err(Flaw::whole("expected an archive with entries, got none").into());
     }
     let requests: Vec<Request> =
-        log.entries.into_iter().filter_map(|entry| Request::of(entry, &mut report)).collect();
+        log.entries.into_iter().filter_map(|Lenient(entry)| Request::of(entry, &mut report)).collect();
     let main = main_origin(&requests).ok_or_else(|| no_requests(&report))?;
     let scheme = main.split(':').next().unwrap_or_default();
     let mut count = 0;
@@ -70,16 +73,20 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
         false
     });
     let pages = by_page(requests.collect(), &log.pages);
-    let mut importer = Importer { base: main.clone(), cookies: false, credentials: 0 };
     let made = if options.one_visit {
         "the recording as one visit"
     } else {
         "a scenario for each page of the recording"
     };
-    let mut workload = Workload {
-        comments: vec![format!("Made by httperf import har: {made}.")],
-        base: Some(main),
-        ..Workload::default()
+    let mut importer = Importer {
+        base: main.clone(),
+        cookies: false,
+        credentials: 0,
+        workload: Workload {
+            comments: vec![format!("Made by httperf import har: {made}.")],
+            base: Some(main),
+            ..Workload::default()
+        },
     };
     let mut taken = HashSet::new();
     let mut whole = Vec::new();
@@ -88,25 +95,23 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
         let name = file_stem(&page.title, "page", &mut taken);
         let file = format!("{name}.hurl");
         let begin = page.requests.iter().map(|request| request.start).min().unwrap_or(0);
-        let mut steps = vec![Step::Run(file.clone())];
+        let steps = vec![Step::Run(file.clone())];
         if let Some(pause) = end_of_page.and_then(|end| pause(end, begin)) {
             whole.push(Step::Think(pause));
             // The pause before this page follows the page before.
-            if let Some(Scenario { steps, .. }) = workload.scenarios.last_mut() {
+            if let Some(Scenario { steps, .. }) = importer.workload.scenarios.last_mut() {
                 steps.push(Step::Think(pause));
             }
         }
         end_of_page = page.requests.iter().map(Request::end).chain(end_of_page).max();
         report.carried += u64::try_from(page.requests.len()).unwrap_or(u64::MAX);
         let entries = importer.entries(page.requests, &mut report);
+        let workload = &mut importer.workload;
         workload.files.push(StepFile { name: file.clone(), comments: vec![page.title.clone()], entries });
         whole.push(Step::Run(file));
-        workload.scenarios.push(Scenario {
-            name: page.title,
-            steps: std::mem::take(&mut steps),
-            disabled: None,
-        });
+        workload.scenarios.push(Scenario { name: page.title, steps, disabled: None });
     }
+    let Importer { mut workload, cookies, credentials, .. } = importer;
     let pages = workload.scenarios.len();
     if pages > 1 {
         let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
@@ -122,14 +127,13 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
         }
     }
     unique_names(&mut workload.scenarios);
-    if importer.cookies {
+    if cookies {
         workload.options.push(("cookies".to_owned(), "true".to_owned()));
         report.note("recorded cookies are left out: a visit keeps those that the server sets");
     }
-    if importer.credentials > 0 {
+    if credentials > 0 {
         report.note(format!(
-            "{} requests have the recorded Authorization: it may have expired, and is a secret",
-            importer.credentials
+            "{credentials} requests have the recorded Authorization: it may have expired, and is a secret"
         ));
     }
     Ok((workload, report))
@@ -154,6 +158,8 @@ struct Request {
     page: Option<String>,
     request: HarRequest,
     status: Option<u16>,
+    /// True if the reply is a page of HTML.
+    is_document: bool,
 }
 
 impl Request {
@@ -167,20 +173,21 @@ impl Request {
         let Some((scheme, _)) = entry.request.url.split_once(':') else {
             return leave("entries without a URL");
         };
-        let status = entry.response.status;
+        let status = entry.response.as_ref().and_then(HarResponse::status);
         match &scheme.to_ascii_lowercase()[..] {
             "ws" | "wss" => return leave("web sockets"),
             "http" | "https" => {}
             "data" | "blob" => return leave("data: and blob: URLs"),
             _ => return leave("URLs that are not of HTTP"),
         }
-        if status == 101 || entry.resource_type.eq_ignore_ascii_case("websocket") {
+        if status == Some(101) || entry.resource_type.eq_ignore_ascii_case("websocket") {
             return leave("web sockets");
         }
-        if is_true(&entry.from_cache) || is_true(&entry.response.from_disk_cache) {
+        let response = entry.response.unwrap_or_default();
+        if is_true(&entry.from_cache) || is_true(&response.from_disk_cache) {
             return leave("replies from the browser's cache");
         }
-        if status == 0 {
+        if status == Some(0) {
             return leave("requests that failed or were blocked");
         }
         if !is_method(&entry.request.method) || entry.request.method == "CONNECT" {
@@ -196,14 +203,21 @@ impl Request {
             report.note("some entries do not tell when they started: they have no pause before them");
         }
         // A reply from the cache of a browser that asked whether it is still valid; the new request does not ask.
-        let status = if status == 304 { Some(200) } else { Some(status) };
+        let status = if status == Some(304) { Some(200) } else { status };
         let status = status
             .and_then(|status| u16::try_from(status).ok())
             .filter(|status| (100..1000).contains(status));
+        if status.is_none() {
+            report.note("some entries have no response: any status is expected of them");
+        }
+        let is_html = response.content.mime_type.trim_start().to_ascii_lowercase();
+        let is_html = ["text/html", "application/xhtml+xml"].iter().any(|kind| is_html.starts_with(kind));
+        let is_document = is_html && status.is_some_and(|status| (200..300).contains(&status));
         let took = Duration::try_from_secs_f64(entry.time / 1e3).unwrap_or_default();
         let took = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
         let page = Some(entry.page).filter(|page| !page.is_empty());
-        Some(Self { url, start: start.unwrap_or(i64::MIN), took, page, request: entry.request, status })
+        let start = start.unwrap_or(i64::MIN);
+        Some(Self { url, start, took, page, request: entry.request, status, is_document })
     }
 
     fn origin(&self) -> String {
@@ -215,18 +229,18 @@ impl Request {
     }
 }
 
-/// The origin of most requests; of several, that of the first.
+/// The origin of the first page of HTML. Of a recording without pages, that of most requests; of several, the first.
 fn main_origin(requests: &[Request]) -> Option<String> {
+    // Recordings have their entries in order of start, or nearly.
+    let documents = requests.iter().filter(|request| request.is_document);
+    if let Some(document) = documents.min_by_key(|request| request.start) {
+        return Some(document.origin());
+    }
     let mut counts: HashMap<String, usize> = HashMap::new();
     for request in requests {
         *counts.entry(request.origin()).or_default() += 1;
     }
     let most = counts.values().max().copied()?;
-    // The first page's own origin, unless it is only a step on the way, such as a redirect.
-    let first = requests.first().map(Request::origin)?;
-    if counts.get(&first).is_some_and(|count| count * 4 >= most) {
-        return Some(first);
-    }
     requests.iter().map(Request::origin).find(|origin| counts.get(origin) == Some(&most))
 }
 
@@ -295,6 +309,7 @@ fn pause(end: i64, start: i64) -> Option<Duration> {
 
 struct Importer {
     base: String,
+    workload: Workload,
     /// True if a recorded request had cookies.
     cookies: bool,
     /// The number of requests with credentials.
@@ -337,11 +352,61 @@ impl Importer {
             entry.headers.push((name, Text::literal(value)));
         }
         if let Some(data) = request.body {
-            let kind = data.mime_type.clone();
-            let body = body(data, report);
+            let kind = data.mime_type.trim().to_owned();
+            let has_type = entry.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+            let body = self.body(data, report);
+            let brings_type = matches!(body, Some(Body::Json(_))) && kind == "application/json";
+            // Some recordings tell the type beside the body alone.
+            if !has_type && !brings_type && body.is_some() && !kind.is_empty() && is_value(&kind) {
+                entry.headers.push(("Content-Type".to_owned(), Text::literal(&kind)));
+            }
             entry.set_body(body, Some(&kind));
         }
         entry
+    }
+
+    fn body(&mut self, data: HarData, report: &mut Report) -> Option<Body> {
+        let kind = data.mime_type.to_ascii_lowercase();
+        if !data.text.is_empty() {
+            let is_base64 = data.encoding.eq_ignore_ascii_case("base64");
+            let bytes = if is_base64 { decoded(&data.text) } else { None };
+            let bytes = bytes.unwrap_or_else(|| data.text.into_bytes());
+            return Body::of(&bytes, Some(&kind));
+        }
+        if data.params.is_empty() {
+            return None;
+        }
+        if kind.starts_with("multipart/") {
+            let mut parts = Vec::with_capacity(data.params.len());
+            for param in data.params {
+                if param.name.is_empty() {
+                    report.note("the fields without a name of a form in parts are left out");
+                    continue;
+                }
+                parts.push((param.name.clone(), self.part(param, report)));
+            }
+            return Some(Body::Multipart(parts));
+        }
+        Some(Body::Form(
+            data.params.into_iter().map(|param| (unquoted(&param.name), unquoted(&param.value))).collect(),
+        ))
+    }
+
+    /// A field of a form in parts. Of a file only the last component of its name counts: a recording that a stranger has
+    /// made must not send any other file of this machine.
+    fn part(&mut self, param: HarParam, report: &mut Report) -> Part {
+        let Some(name) = FileName::last_of(&param.file_name) else { return Part::Text(param.value) };
+        let kind = Some(param.content_type.trim()).filter(|kind| !kind.is_empty() && is_value(kind));
+        let kind = kind.map(str::to_owned);
+        if param.value.is_empty() {
+            report.note(format!(
+                "the file {} of a form is not in the archive: put it next to the workload",
+                shortened(name.as_str(), 60)
+            ));
+            self.workload.miss(&name);
+            return Part::File { name, kind };
+        }
+        Part::File { name: self.workload.attach(&name, param.value.into_bytes()), kind }
     }
 }
 
@@ -358,42 +423,6 @@ pub(crate) fn relative(url: &Url, base: &str) -> Text {
     }
     let target = &whole[url::Position::BeforePath..];
     Text::variable("base").then(target)
-}
-
-fn body(data: HarData, report: &mut Report) -> Option<Body> {
-    let kind = data.mime_type.to_ascii_lowercase();
-    if !data.text.is_empty() {
-        let is_base64 = data.encoding.eq_ignore_ascii_case("base64");
-        let bytes = if is_base64 { decoded(&data.text) } else { None };
-        let bytes = bytes.unwrap_or_else(|| data.text.into_bytes());
-        return Body::of(&bytes, Some(&kind));
-    }
-    if data.params.is_empty() {
-        return None;
-    }
-    if kind.starts_with("multipart/") {
-        let parts = data.params.into_iter().filter(|param| {
-            if param.name.is_empty() {
-                report.note("the fields without a name of a form in parts are left out");
-            }
-            !param.name.is_empty()
-        });
-        let parts: Vec<HarParam> = parts.collect();
-        let parts = parts.into_iter().map(|param| {
-            if !param.file_name.is_empty() && param.value.is_empty() {
-                report.note(format!(
-                    "the file {} of a form is not in the archive: put it next to the workload",
-                    param.file_name
-                ));
-                return (param.name, Part::File(param.file_name));
-            }
-            (param.name, Part::Text(param.value))
-        });
-        return Some(Body::Multipart(parts.collect()));
-    }
-    Some(Body::Form(
-        data.params.into_iter().map(|param| (unquoted(&param.name), unquoted(&param.value))).collect(),
-    ))
 }
 
 /// A parameter of a form, which browsers write as it was encoded.
@@ -426,47 +455,47 @@ struct Archive {
 
 #[derive(Deserialize)]
 struct HarLog {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "list")]
     pages: Vec<HarPage>,
     #[serde(default)]
-    entries: Vec<HarEntry>,
+    entries: Vec<Lenient<HarEntry>>,
 }
 
 #[derive(Default, Deserialize)]
 struct HarPage {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     id: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     title: String,
 }
 
-/// An entry. What is not named here, such as the replies' bodies, is skipped without being kept.
-#[derive(Deserialize)]
+/// An entry. What is not named here, such as the replies' bodies, is not kept.
+#[derive(Default, Deserialize)]
 struct HarEntry {
-    #[serde(rename = "pageref", default, deserialize_with = "lenient")]
+    #[serde(rename = "pageref", default, deserialize_with = "text")]
     page: String,
-    #[serde(rename = "startedDateTime", default, deserialize_with = "lenient")]
+    #[serde(rename = "startedDateTime", default, deserialize_with = "text")]
     started: String,
     /// Milliseconds.
     #[serde(default, deserialize_with = "lenient")]
     time: f64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     request: HarRequest,
-    #[serde(default)]
-    response: HarResponse,
+    #[serde(default, deserialize_with = "lenient")]
+    response: Option<HarResponse>,
     #[serde(rename = "_fromCache", default, deserialize_with = "lenient")]
     from_cache: Value,
-    #[serde(rename = "_resourceType", default, deserialize_with = "lenient")]
+    #[serde(rename = "_resourceType", default, deserialize_with = "text")]
     resource_type: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct HarRequest {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     method: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     url: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "list")]
     headers: Vec<HarField>,
     #[serde(rename = "postData", default, deserialize_with = "lenient")]
     body: Option<HarData>,
@@ -474,46 +503,86 @@ struct HarRequest {
 
 #[derive(Default, Deserialize)]
 struct HarResponse {
-    #[serde(default, deserialize_with = "lenient")]
-    status: i64,
+    #[serde(default)]
+    status: Value,
     #[serde(rename = "_fromDiskCache", default, deserialize_with = "lenient")]
     from_disk_cache: Value,
+    #[serde(default, deserialize_with = "lenient")]
+    content: HarContent,
+}
+
+impl HarResponse {
+    /// The status, which some programs write as a text; 0 if the request failed.
+    fn status(&self) -> Option<i64> {
+        match &self.status {
+            Value::String(text) => text.trim().parse().ok(),
+            status => status.as_i64(),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct HarContent {
+    #[serde(rename = "mimeType", default, deserialize_with = "text")]
+    mime_type: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct HarField {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     name: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     value: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct HarData {
-    #[serde(rename = "mimeType", default, deserialize_with = "lenient")]
+    #[serde(rename = "mimeType", default, deserialize_with = "text")]
     mime_type: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     text: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     encoding: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "list")]
     params: Vec<HarParam>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct HarParam {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     name: String,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "text")]
     value: String,
-    #[serde(rename = "fileName", default, deserialize_with = "lenient")]
+    #[serde(rename = "fileName", default, deserialize_with = "text")]
     file_name: String,
+    #[serde(rename = "contentType", default, deserialize_with = "text")]
+    content_type: String,
 }
+
+/// A value that is the default where it is of another kind.
+#[derive(Default, Deserialize)]
+#[serde(bound = "T: DeserializeOwned + Default")]
+struct Lenient<T>(#[serde(deserialize_with = "lenient")] T);
 
 /// Reads a value, or takes the default for one of another kind: exports have nulls and texts in odd places.
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(T::deserialize(value).unwrap_or_default())
+}
+
+/// Reads a list without the values of another kind that are in it.
+fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let Value::Array(values) = Value::deserialize(deserializer)? else { return Ok(Vec::new()) };
+    Ok(values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect())
+}
+
+/// Reads a text, also where a number or a truth value stands for it.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
+        _ => String::new(),
+    })
 }
 
 #[cfg(test)]

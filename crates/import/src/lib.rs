@@ -21,6 +21,7 @@ pub mod workload;
 mod clock;
 mod error;
 mod headers;
+mod json;
 mod lines;
 mod report;
 mod shell;

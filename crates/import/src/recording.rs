@@ -15,6 +15,7 @@ use crate::lines::trimmed;
 use crate::log::{self, Format, Resolution, Stamps};
 use crate::models::{self, Asking, Kind};
 use crate::report::Report;
+use crate::text::{Unmarked, unmarked};
 use crate::trace::{self, Head, Request};
 
 /// The form of a recording.
@@ -55,7 +56,7 @@ pub struct Requests<R> {
 }
 
 /// The stream behind the bytes from which the form was told.
-type Input<R> = io::Chain<Cursor<Vec<u8>>, R>;
+type Input<R> = io::Chain<Cursor<Vec<u8>>, Unmarked<R>>;
 
 #[derive(Debug)]
 enum Source<R> {
@@ -78,7 +79,8 @@ impl<R: BufRead> Requests<R> {
     ///
     /// # Errors
     /// If it cannot be read, or does not begin as its form does.
-    pub fn open(mut reader: R, options: &Options) -> Result<Self, Error> {
+    pub fn open(reader: R, options: &Options) -> Result<Self, Error> {
+        let mut reader = unmarked(reader)?;
         let (form, start) = match &options.form {
             Some(form) => (form.clone(), Vec::new()),
             None => told(&mut reader)?,

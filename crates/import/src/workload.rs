@@ -39,6 +39,41 @@ pub struct Workload {
     pub scenarios: Vec<Scenario>,
     /// Options of the command line, with values that TOML takes as they are.
     pub options: Vec<(String, String)>,
+    /// Further files in the same folder, which requests send.
+    pub attachments: Vec<Attachment>,
+    /// Files that requests send and that are not there: they must be put into the folder.
+    pub missing: Vec<FileName>,
+}
+
+/// The name of a file in the folder of the workload: a single component, whatever path a recording has. A stranger's
+/// recording must not have a request send a file from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileName(String);
+
+impl FileName {
+    /// The last component of a path, by the separators of Unix and Windows; `None` if there is none.
+    #[must_use]
+    pub fn last_of(path: &str) -> Option<Self> {
+        let last = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name: String =
+            last.chars().map(|letter| if letter.is_control() { '_' } else { letter }).collect();
+        (!matches!(&name[..], "" | "." | "..")).then_some(Self(name))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A file that a request sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub name: FileName,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// A file of steps.
@@ -91,7 +126,7 @@ pub enum Body {
     /// The fields of a form in parts.
     Multipart(Vec<(String, Part)>),
     /// The content of a file next to the workload.
-    File(String),
+    File(FileName),
 }
 
 /// A field of a form in parts.
@@ -100,7 +135,12 @@ pub enum Part {
     /// A value.
     Text(String),
     /// The content of a file next to the workload.
-    File(String),
+    File {
+        /// The file.
+        name: FileName,
+        /// The content type; without one it follows from the name.
+        kind: Option<String>,
+    },
 }
 
 /// A text in which variables stand for their values.
@@ -141,7 +181,7 @@ pub struct Written {
     /// Its name without a folder.
     pub name: String,
     /// Its content.
-    pub content: String,
+    pub content: Vec<u8>,
 }
 
 impl Text {
@@ -194,10 +234,49 @@ impl Workload {
     /// All files: the workload under this name with `.toml`, and the files of steps.
     #[must_use]
     pub fn written(&self, name: &str) -> Vec<Written> {
-        let toml = Written { name: format!("{name}.toml"), content: self.toml() };
-        let files =
-            self.files.iter().map(|file| Written { name: file.name.clone(), content: file.written() });
-        std::iter::once(toml).chain(files).collect()
+        let toml = Written { name: format!("{name}.toml"), content: self.toml().into_bytes() };
+        let files = self
+            .files
+            .iter()
+            .map(|file| Written { name: file.name.clone(), content: file.written().into_bytes() });
+        let attachments = self.attachments.iter().map(|attachment| Written {
+            name: attachment.name.as_str().to_owned(),
+            content: attachment.content.clone(),
+        });
+        std::iter::once(toml).chain(files).chain(attachments).collect()
+    }
+
+    /// Adds a file that a request sends, and returns its name in the folder. Another file of the same name, or of one
+    /// that the workload itself uses, has it numbered.
+    pub(crate) fn attach(&mut self, name: &FileName, content: Vec<u8>) -> FileName {
+        let (stem, ending) = match name.as_str().rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
+            _ => (name.as_str(), String::new()),
+        };
+        let is_own =
+            |name: &str| [".toml", ".hurl"].iter().any(|own| name.to_ascii_lowercase().ends_with(own));
+        let ending = if is_own(&ending) { format!("{ending}.data") } else { ending };
+        let mut number = 1;
+        loop {
+            let tried =
+                if number == 1 { format!("{stem}{ending}") } else { format!("{stem}-{number}{ending}") };
+            match self.attachments.iter().find(|known| known.name.as_str().eq_ignore_ascii_case(&tried)) {
+                Some(known) if known.content == content => return known.name.clone(),
+                Some(_) => number += 1,
+                None => {
+                    let name = FileName(tried);
+                    self.attachments.push(Attachment { name: name.clone(), content });
+                    return name;
+                }
+            }
+        }
+    }
+
+    /// Notes that a request sends a file that is not there.
+    pub(crate) fn miss(&mut self, name: &FileName) {
+        if !self.missing.contains(name) {
+            self.missing.push(name.clone());
+        }
     }
 
     /// The workload file.
@@ -350,7 +429,7 @@ impl Body {
             Self::Json(text) => line(hurl, &json(text)),
             Self::Text(text) => line(hurl, &format!("`{}`", one_line_string(text))),
             Self::Bytes(bytes) => line(hurl, &format!("base64,{};", STANDARD.encode(bytes))),
-            Self::File(name) => line(hurl, &format!("file,{};", file_name(name))),
+            Self::File(name) => line(hurl, &format!("file,{};", file_name(name.as_str()))),
             Self::Form(form) => {
                 line(hurl, "[Form]");
                 for (name, text) in form {
@@ -366,7 +445,11 @@ impl Body {
                             format!("\\u{{66}}{}", value(&text[1..]))
                         }
                         Part::Text(text) => value(text),
-                        Part::File(name) => format!("file,{};", file_name(name)),
+                        Part::File { name, kind } => {
+                            let kind =
+                                kind.as_ref().map_or_else(String::new, |kind| format!(" {}", value(kind)));
+                            format!("file,{};{kind}", file_name(name.as_str()))
+                        }
                     };
                     field(hurl, &key(name), &text);
                 }
@@ -616,7 +699,7 @@ fn file_name(name: &str) -> String {
             letter => out.push(letter),
         }
     }
-    if out.is_empty() { "file".to_owned() } else { out }
+    out
 }
 
 #[cfg(test)]

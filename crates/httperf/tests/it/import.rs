@@ -1,7 +1,7 @@
 //! `httperf import`: recordings as files, and what it refuses.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::program::{Exit, Invocation, Outcome, under_test};
@@ -140,6 +140,64 @@ fn other_recordings_become_a_folder_with_a_workload() {
     let (hurl, _) = bench.succeeds("curl @shop.sh -o -");
     assert!(hurl.starts_with("POST {{base}}/c\n") && hurl.contains("[Form]\na: 1\n"), "{hurl}");
     assert!(bench.succeeds("har @shop.har --all-origins -o -").0.contains("GET https://cdn.example/y\n"));
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_before_every_recording() {
+    let bench = Bench::new();
+    for (kind, name) in [
+        ("log", "access.log"),
+        ("har", "shop.har"),
+        ("curl", "shop.sh"),
+        ("openapi", "api.json"),
+        ("goreplay", "requests.gor"),
+    ] {
+        let plain = fs::read(bench.path(name)).unwrap();
+        let (marked, kind_of) =
+            (format!("marked-{name}"), bench.succeeds(&format!("{kind} @{name} -o @{kind}-plain")).1);
+        fs::write(bench.path(&marked), ["\u{feff}".as_bytes(), &plain].concat()).unwrap();
+        let (_, account) = bench.succeeds(&format!("{kind} @{marked} -o @{kind}-marked"));
+        let carried = |account: &str| {
+            account.split("carried over: ").nth(1).map(|rest| rest.lines().next().unwrap().to_owned())
+        };
+        assert_eq!(carried(&account), carried(&kind_of), "{account}");
+        if let (Ok(plain), Ok(marked)) =
+            (fs::read(bench.path(&format!("{kind}-plain"))), fs::read(bench.path(&format!("{kind}-marked"))))
+        {
+            assert_eq!(String::from_utf8(marked), String::from_utf8(plain), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn the_next_command_works_as_it_is_printed() {
+    let bench = Bench::new();
+    fs::write(bench.path("no server.json"), r#"{"openapi":"3.0.0","paths":{"/a":{"get":{}}}}"#).unwrap();
+    fs::copy(bench.path("access.log"), bench.path("-o.log")).unwrap();
+    for (kind, name) in [
+        ("log", "access.log"),
+        ("log", "./-o.log"),
+        ("har", "shop.har"),
+        ("curl", "shop.sh"),
+        ("openapi", "api.json"),
+        ("openapi", "no server.json"),
+        ("goreplay", "requests.gor"),
+    ] {
+        let in_folder = |program: &Path, words: &[&str]| {
+            let mut invocation = Invocation::new(program, words);
+            invocation.folder = Some(bench.folder.path().to_owned());
+            invocation.limit = Duration::from_secs(60);
+            invocation.run().expect("the program can be started")
+        };
+        let outcome = in_folder(&under_test(), &["import", kind, name, "--force"]);
+        let [_, stderr] = texts(&outcome);
+        let next =
+            stderr.lines().find_map(|line| line.strip_prefix("next: httperf ")).expect("a next command");
+        let check = if next.starts_with("run ") { " --check" } else { "" };
+        let script = format!("'{}' {next}{check}", under_test().display());
+        let outcome = in_folder(Path::new("/bin/sh"), &["-c", &script]);
+        assert_eq!(outcome.exit, Exit::Code(0), "{next}: {:?}", texts(&outcome));
+    }
 }
 
 #[test]

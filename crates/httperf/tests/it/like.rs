@@ -525,7 +525,7 @@ const TRANSLATED: &[&str] = &[
     "hey -n 1000 -c 7 -t 0 -disable-compression -disable-redirects http://127.0.0.1:8080/",
     "hey -z 1m30s -c 20 -q 5 http://127.0.0.1/",
     "hey -n 100 -c 10 -q 2.5 -o csv http://127.0.0.1/",
-    "hey -n 10 -c 5 -m POST -d '{\"a\": 1}' -T application/json -H 'X: y' -a user:secret -host www.example http://127.0.0.1/",
+    "hey -n 10 -c 5 -m POST -d '{\"a\": 1}' -T application/json -U agent/1 -H 'X: y' -a user:secret -host www.example http://127.0.0.1/",
     "hey -z 5s -c 2 -disable-keepalive -m PUT -D DIR/body.txt -A text/html -x 127.0.0.1:3128 http://127.0.0.1/",
     "hey -n 50 -c 5 -h2 -cpus 4 https://localhost/",
     // oha.

@@ -27,6 +27,10 @@ fn archive(entries: &[String]) -> String {
     )
 }
 
+fn utf8(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
 fn import(text: &str, options: Options) -> Result<(Workload, Report), String> {
     let read = read(text.as_bytes(), options).map_err(|error| error.about("a.har"));
     read.inspect(|(workload, _)| reread::check(workload))
@@ -49,7 +53,7 @@ fn each_page_is_a_scenario_with_the_pauses_of_the_recording() {
     ]);
     let (workload, report) = import(&text, Options::default()).unwrap();
     let files: Vec<(String, String)> =
-        workload.written("shop").into_iter().map(|file| (file.name, file.content)).collect();
+        workload.written("shop").into_iter().map(|file| (file.name, utf8(file.content))).collect();
     assert_eq!(
         files[1..],
         [
@@ -83,7 +87,7 @@ fn each_page_is_a_scenario_with_the_pauses_of_the_recording() {
     assert!(report.notes[0].starts_with("each of the 3 pages is a visit of its own"), "{report}");
 
     let (workload, report) = import(&text, Options { one_visit: true, ..Options::default() }).unwrap();
-    let toml: toml::Table = workload.written("shop")[0].content.parse().unwrap();
+    let toml: toml::Table = workload.toml().parse().unwrap();
     let [scenario] = &toml["scenario"].as_array().unwrap()[..] else {
         panic!("expected one scenario, got {toml:?}")
     };
@@ -173,8 +177,11 @@ fn bodies_come_from_text_or_parameters() {
             r#"{"mimeType":"multipart/form-data; boundary=x","params":[{"name":"f","fileName":"a.png"},{"name":"t","value":"v"}]}"#,
             "[Multipart]\nf: file,a.png;\nt: v\n",
         ),
-        (r#"{"mimeType":"text/plain","text":"AAE=","encoding":"base64"}"#, "`\\u{0}\\u{1}`\n"),
-        (r#"{"mimeType":"text/plain","text":"{}"}"#, "`{}`\n"),
+        (
+            r#"{"mimeType":"text/plain","text":"AAE=","encoding":"base64"}"#,
+            "Content-Type: text/plain\n`\\u{0}\\u{1}`\n",
+        ),
+        (r#"{"mimeType":"text/plain","text":"{}"}"#, "Content-Type: text/plain\n{}\n"),
         (
             r#"{"mimeType":"application/x-www-form-urlencoded","params":[{"value":"v"}]}"#,
             "Content-Type: application/x-www-form-urlencoded\n`=v`\n",
@@ -196,8 +203,131 @@ fn odd_exports_are_read() {
         "response":{"status":"200"}},{"request":{"method":"GET","url":"https://shop.example/"},
         "response":{"status":304},"_fromCache":null}]}}"#;
     let (workload, report) = import(text, Options::default()).unwrap();
-    assert_eq!(workload.files[0].written(), "# no page\n\nGET {{base}}/\nHTTP 200\n");
-    assert_eq!((report.carried, report.left_out_count()), (1, 1));
+    let expected = "# no page\n\nGET {{base}}/\nX:\nHTTP 200\n\nGET {{base}}/\nHTTP 200\n";
+    assert_eq!(workload.files[0].written(), expected);
+    assert_eq!((report.carried, report.left_out_count()), (2, 1), "{report}");
+}
+
+#[test]
+fn one_bad_entry_or_string_does_not_refuse_the_others() {
+    let fine = r#"{"request":{"method":"GET","url":"https://shop.example/fine"},"response":{"status":200}}"#;
+    for (bad, left_out) in [
+        ("null", 1),
+        ("7", 1),
+        (r#"{"request":null,"response":null}"#, 1),
+        (r#"{"request":[]}"#, 1),
+        (
+            r#"{"request":{"method":"GET","url":"https://shop.example/x","headers":[null,{"name":"A","value":1}]}}"#,
+            0,
+        ),
+        (
+            r#"{"request":{"method":"POST","url":"https://shop.example/x","postData":{"text":"nice \ud83d"}}}"#,
+            0,
+        ),
+        (
+            "{\"comment\":\"\u{1}\n\",\"time\":NaN,\"request\":{\"method\":\"GET\",\"url\":\"https://shop.example/x\"}}",
+            0,
+        ),
+        (r#"{"request":{"method":"GET","url":"https://shop.example/x"},"response":{"status":0}}"#, 1),
+    ] {
+        let text = format!("\u{feff}{{\"log\":{{\"entries\":[{bad},{fine}]}}}}");
+        let (_, report) = import(&text, Options::default()).unwrap();
+        assert_eq!((report.carried, report.left_out_count()), (2 - left_out, left_out), "{bad}: {report}");
+    }
+}
+
+#[test]
+fn entries_without_a_response_expect_any_status() {
+    for response in ["", r#","response":null"#, r#","response":{}"#, r#","response":{"status":"none"}"#] {
+        let request = r#"{"method":"GET","url":"https://shop.example/"}"#;
+        let text = format!(r#"{{"log":{{"entries":[{{"request":{request}{response}}}]}}}}"#);
+        let (workload, report) = import(&text, Options::default()).unwrap();
+        assert_eq!(workload.files[0].written(), "# no page\n\nGET {{base}}/\nHTTP *\n", "{text}");
+        assert!(report.to_string().contains("note: some entries have no response"), "{report}");
+    }
+}
+
+/// An entry with a reply of this type.
+fn reply(at: u32, url: &str, status: u16, kind: &str) -> String {
+    let content = format!(r#""content":{{"mimeType":"{kind}""#);
+    entry("", at, "GET", url, "")
+        .replace(r#""content":{"size":3"#, &content)
+        .replace(r#""status":200"#, &format!(r#""status":{status}"#))
+}
+
+#[test]
+fn the_main_server_is_that_of_the_first_page() {
+    let cdn = |at| reply(at, "https://cdn.example/a.css", 200, "text/css");
+    let page = |at, status| reply(at, "https://shop.example/", status, "text/html; charset=utf-8");
+    for (entries, main) in [
+        (vec![page(0, 200), cdn(1), cdn(2), cdn(3), cdn(4), cdn(5), cdn(6)], "https://shop.example"),
+        // Exports may have their entries in another order.
+        (vec![cdn(3), cdn(4), cdn(5), page(2, 304), page(1, 200)], "https://shop.example"),
+        (
+            vec![reply(0, "https://old.example/", 301, "text/html"), page(1, 200), cdn(2), cdn(3)],
+            "https://shop.example",
+        ),
+        (
+            vec![cdn(0), reply(1, "https://shop.example/x", 200, "Application/XHTML+xml")],
+            "https://shop.example",
+        ),
+        (
+            vec![page(0, 200), reply(1, "https://ads.example/frame", 200, "text/html"), cdn(2)],
+            "https://shop.example",
+        ),
+        // Without a page, most requests tell.
+        (
+            vec![reply(0, "https://api.example/", 200, "application/json"), cdn(1), cdn(2)],
+            "https://cdn.example",
+        ),
+        (vec![page(0, 404), cdn(1), cdn(2)], "https://cdn.example"),
+    ] {
+        let (workload, _) = import(&archive(&entries), Options::default()).unwrap();
+        assert_eq!(workload.base.as_deref(), Some(main), "{entries:?}");
+    }
+}
+
+#[test]
+fn a_strangers_recording_names_files_in_the_folder_of_the_workload_alone() {
+    for (file, expected) in [
+        ("/etc/passwd", "file,passwd;"),
+        ("../../.ssh/id_ed25519", "file,id_ed25519;"),
+        (r"C:\\fakepath\\a.png", "file,a.png;"),
+        ("a/..", "v"),
+    ] {
+        let data = format!(
+            r#","postData":{{"mimeType":"multipart/form-data","params":[{{"name":"f","fileName":"{file}","value":"{}"}}]}}"#,
+            if expected == "v" { "v" } else { "" }
+        );
+        let text = archive(&[entry("", 0, "POST", "https://shop.example/", &data)]);
+        let (workload, _) = import(&text, Options::default()).unwrap();
+        let hurl = workload.files[0].written();
+        assert!(hurl.contains(&format!("[Multipart]\nf: {expected}\n")), "{hurl}");
+        assert_eq!(workload.missing.len(), usize::from(expected != "v"));
+    }
+}
+
+#[test]
+fn a_file_that_the_archive_has_is_written_beside_the_workload() {
+    let data = r#","postData":{"mimeType":"multipart/form-data; boundary=x","params":[
+        {"name":"f","fileName":"/home/me/a.txt","contentType":"text/x","value":"hello"}]}"#;
+    let text = archive(&[entry("", 0, "POST", "https://shop.example/", data)]);
+    let (workload, _) = import(&text, Options::default()).unwrap();
+    let hurl = workload.files[0].written();
+    assert!(hurl.contains("[Multipart]\nf: file,a.txt; text/x\n"), "{hurl}");
+    let written = workload.written("shop").pop().unwrap();
+    assert_eq!(
+        (written.name.as_str(), &written.content[..], workload.missing.len()),
+        ("a.txt", &b"hello"[..], 0)
+    );
+}
+
+#[test]
+fn a_type_that_only_the_body_tells_is_sent() {
+    let data = r#","postData":{"mimeType":"application/x-own","text":"x"}"#;
+    let text = archive(&[entry("", 0, "POST", "https://shop.example/", data)]);
+    let hurl = import(&text, Options::default()).unwrap().0.files[0].written();
+    assert!(hurl.contains("Content-Type: application/x-own\n`x`\n"), "{hurl}");
 }
 
 #[test]

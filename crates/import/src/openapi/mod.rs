@@ -396,7 +396,7 @@ impl<'d> Importer<'d> {
             variables: self.variables.into_iter().collect(),
             files: self.files,
             scenarios: vec![scenario],
-            options: Vec::new(),
+            ..Workload::default()
         };
         Ok((workload, self.report))
     }

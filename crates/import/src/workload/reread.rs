@@ -148,23 +148,26 @@ fn enabled(workload: &Workload) -> Workload {
 /// Reads a workload as it is written.
 #[track_caller]
 pub(crate) fn reread(workload: &Workload) -> WorkloadFile {
-    let mut files: HashMap<PathBuf, String> =
+    let mut files: HashMap<PathBuf, Vec<u8>> =
         workload.written("w").into_iter().map(|file| (file.name.into(), file.content)).collect();
-    assert_eq!(files.len(), workload.files.len() + 1, "files with the same name");
-    let toml = files.remove(Path::new("w.toml")).unwrap();
+    let count = workload.files.len() + workload.attachments.len() + 1;
+    assert_eq!(files.len(), count, "files with the same name");
+    let toml = String::from_utf8(files.remove(Path::new("w.toml")).unwrap()).unwrap();
     let base = workload.base.is_none().then(|| BASE.to_owned());
     let given = Given { base, ..Given::default() };
     read(Path::new("w.toml"), &toml, &mut Folder(files.clone()), &given).unwrap_or_else(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let shown = |content: &Vec<u8>| String::from_utf8_lossy(content).into_owned();
+        let files: Vec<_> = files.iter().map(|(name, content)| (name, shown(content))).collect();
         panic!("{} in {toml}\n{files:?}", problems.join("\n"))
     })
 }
 
-struct Folder(HashMap<PathBuf, String>);
+struct Folder(HashMap<PathBuf, Vec<u8>>);
 
 impl Files for Folder {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.get(path).map_or_else(|| path.to_string_lossy().into_owned(), Clone::clone).into())
+        Ok(self.0.get(path).cloned().unwrap_or_else(|| path.to_string_lossy().into_owned().into_bytes()))
     }
 }
 
@@ -258,6 +261,12 @@ impl Expected<'_> {
         headers
     }
 
+    /// The content of a file: that of an attachment, or else its name.
+    fn content(&self, name: &FileName) -> Vec<u8> {
+        let attachment = self.workload.attachments.iter().find(|attachment| attachment.name == *name);
+        attachment.map_or_else(|| name.as_str().into(), |attachment| attachment.content.clone())
+    }
+
     #[track_caller]
     fn check_body(&self, parts: Option<&[StepBodyPart]>, content_type: Option<&str>) {
         let mut bytes = Vec::new();
@@ -275,9 +284,8 @@ impl Expected<'_> {
                 let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
                 assert_eq!(value(&shown), value(json), "{text}");
             }
-            Some(Body::Json(body) | Body::Text(body) | Body::File(body)) => {
-                assert_eq!(&shown, body, "{text}");
-            }
+            Some(Body::Json(body) | Body::Text(body)) => assert_eq!(&shown, body, "{text}"),
+            Some(Body::File(name)) => assert_eq!(bytes, self.content(name), "{text}"),
             Some(Body::Bytes(body)) => assert_eq!(&bytes, body, "{text}"),
             Some(Body::Form(form)) => assert_eq!(shown, encoded_form(form), "{text}"),
             Some(Body::Multipart(form)) => {
@@ -285,13 +293,22 @@ impl Expected<'_> {
                     content_type.and_then(|kind| kind.split_once("boundary=")).map(|(_, text)| text);
                 let mut rest = &shown[..];
                 for (name, part) in form {
-                    let (Part::Text(content) | Part::File(content)) = part;
+                    let content = match part {
+                        Part::Text(content) => content.clone(),
+                        Part::File { name, .. } => String::from_utf8_lossy(&self.content(name)).into_owned(),
+                    };
                     let name = name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
                     let start =
                         format!("--{}\r\nContent-Disposition: form-data; name=\"{name}\"", boundary.unwrap());
                     rest = rest.strip_prefix(&start).unwrap_or_else(|| panic!("{rest:?} in {text}"));
                     let (details, behind) = rest.split_once("\r\n\r\n").unwrap();
-                    assert_eq!(details.contains("filename="), matches!(part, Part::File(_)), "{text}");
+                    assert_eq!(details.contains("filename="), matches!(part, Part::File { .. }), "{text}");
+                    if let Part::File { kind: Some(kind), .. } = part {
+                        assert!(
+                            details.ends_with(&format!("\r\nContent-Type: {kind}")),
+                            "{details:?} in {text}"
+                        );
+                    }
                     rest =
                         behind.strip_prefix(&content[..]).unwrap_or_else(|| panic!("{behind:?} in {text}"));
                     rest = rest.strip_prefix("\r\n").unwrap();

@@ -90,9 +90,14 @@ fn bodies_are_written_so_that_their_bytes_stay() {
     assert_eq!(Body::of(b"", None), None);
     let parts = vec![
         ("a".to_owned(), Part::Text("file,x;".to_owned())),
-        ("b".to_owned(), Part::File("my file{1}.png".to_owned())),
+        ("b".to_owned(), Part::File { name: FileName::last_of("/my file{1}.png").unwrap(), kind: None }),
+        (
+            "c".to_owned(),
+            Part::File { name: FileName::last_of("c").unwrap(), kind: Some("a/b; c".to_owned()) },
+        ),
     ];
-    let expected = "POST {{base}}/x\n[Multipart]\na: \\u{66}ile,x;\nb: file,my\\ file\\{1\\}.png;\nHTTP *\n";
+    let expected = "POST {{base}}/x\n[Multipart]\na: \\u{66}ile,x;\nb: file,my\\ file\\{1\\}.png;\nc: file,c; a/b; \
+                    c\nHTTP *\n";
     assert_eq!(written(post(Body::Multipart(parts))), expected);
 }
 
@@ -123,6 +128,7 @@ fn a_workload_is_toml() {
             },
         ],
         options: vec![("cookies".to_owned(), "true".to_owned())],
+        ..Workload::default()
     };
     let text = workload.toml();
     let table: toml::Table = text.parse().unwrap();
@@ -148,5 +154,43 @@ fn names_of_files_are_plain_and_different() {
     assert_eq!(
         [stem("GET /pets/{id}"), stem("get-pets id"), stem("../../etc"), stem("é"), stem("")],
         ["get-pets-id", "get-pets-id-2", "etc", "page", "page-2"]
+    );
+}
+
+#[test]
+fn a_file_is_named_without_a_path_whatever_the_recording_says() {
+    for (path, expected) in [
+        ("pic.png", Some("pic.png")),
+        ("/etc/passwd", Some("passwd")),
+        ("../../x", Some("x")),
+        ("C:\\fakepath\\a b.png", Some("a b.png")),
+        ("a/..\\b\nc", Some("b_c")),
+        ("", None),
+        ("/", None),
+        ("a/..", None),
+        (".", None),
+    ] {
+        assert_eq!(FileName::last_of(path).as_ref().map(FileName::as_str), expected, "{path}");
+    }
+}
+
+#[test]
+fn attached_files_keep_their_names_unless_others_have_them() {
+    let mut workload = Workload::default();
+    let mut attach = |path: &str, content: &str| {
+        workload.attach(&FileName::last_of(path).unwrap(), content.into()).as_str().to_owned()
+    };
+    assert_eq!(
+        [
+            attach("a/pic.png", "1"),
+            attach("b/pic.png", "2"),
+            attach("c/PIC.png", "1"),
+            attach("x.toml", "1"),
+            attach("page.HURL", "1"),
+            attach(".hidden", "1"),
+            attach("plain", "1"),
+            attach("plain", "2"),
+        ],
+        ["pic.png", "pic-2.png", "pic.png", "x.toml.data", "page.HURL.data", ".hidden", "plain", "plain-2"]
     );
 }

@@ -204,8 +204,13 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The file without the mark that Windows' editors put before it.
+fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
 fn csv_rows(bytes: &[u8], rows: &mut Rows<'_>) {
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let bytes = unmarked(bytes);
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut record = csv::ByteRecord::new();
     let mut is_first = true;
@@ -276,7 +281,7 @@ pub(super) fn typed(text: &str) -> Value {
 fn json_rows(bytes: &[u8], rows: &mut Rows<'_>) {
     let mut places: BTreeMap<CompactString, usize> = BTreeMap::new();
     let mut objects: Vec<Vec<(usize, Value)>> = Vec::new();
-    for (index, text) in bytes.split(|&byte| byte == b'\n').enumerate() {
+    for (index, text) in unmarked(bytes).split(|&byte| byte == b'\n').enumerate() {
         let line = index as u64 + 1;
         let text = text.trim_ascii();
         if text.is_empty() {
@@ -457,7 +462,7 @@ mod tests {
     #[test]
     fn each_line_of_a_jsonl_file_is_an_object() {
         let (columns, values, problems) =
-            rows_of(json_rows, "{\"a\":1}\n\n{\"b\":[1.5,null],\"a\":\"x\"}\n{}\n");
+            rows_of(json_rows, "\u{feff}{\"a\":1}\n\n{\"b\":[1.5,null],\"a\":\"x\"}\n{}\n");
         assert_eq!((&columns[..], &problems[..]), (&["a".to_owned(), "b".to_owned()][..], &[][..]));
         let list = Value::List(vec![Value::Float(1.5), Value::Null]);
         let expected = [Some(Value::Integer(1)), None, Some(text("x")), Some(list), None, None];

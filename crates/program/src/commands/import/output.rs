@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use anyhow::anyhow;
-use httperf_import::workload::Workload;
+use httperf_import::workload::{FileName, Workload};
 use httperf_import::{Error, Report};
 
 use crate::command_line::args::STDOUT;
@@ -78,7 +78,7 @@ impl Output<'_> {
         drop(out);
         temporary.replace(&path).map_err(failed)?;
         self.program.say_bare(format_args!("wrote {}", path.display()));
-        let next = Some(format!("httperf replay {} http://HOST:PORT/ --dry-run", path.display()));
+        let next = Some(format!("httperf replay {} {EXAMPLE_SERVER}/ --dry-run", argument(&path)));
         Ok(Imported { report, next })
     }
 
@@ -107,6 +107,11 @@ impl Output<'_> {
                     "--output: expected a folder for a workload with {count} files of steps, got `-`"
                 )));
             };
+            let attached = workload.attachments.iter().map(|attachment| &attachment.name);
+            for name in attached.chain(&workload.missing) {
+                self.program
+                    .say_bare(format_args!("note: {} must be beside the file of steps", name.as_str()));
+            }
             return self.program.print(file.written().as_bytes()).map(|()| None).map_err(Failure::Stdout);
         }
         let folder = self.name.map_or_else(|| PathBuf::from(&self.stem), PathBuf::from);
@@ -119,7 +124,7 @@ impl Output<'_> {
         for file in &files {
             let path = folder.join(&file.name);
             let temporary = Temporary::beside(&path).and_then(|temporary| {
-                (&temporary.file).write_all(file.content.as_bytes())?;
+                (&temporary.file).write_all(&file.content)?;
                 Ok(temporary)
             });
             written.push((temporary.map_err(|error| failed(&path, error))?, path));
@@ -131,7 +136,21 @@ impl Output<'_> {
         let count = workload.files.len();
         let files = if count == 1 { "file" } else { "files" };
         self.program.say_bare(format_args!("wrote {} and {count} {files} of steps", toml.display()));
-        Ok(Some(format!("httperf run {} --visits 1 --trace", toml.display())))
+        // Without them the run is refused.
+        if !workload.missing.is_empty() {
+            let names: Vec<&str> = workload.missing.iter().map(FileName::as_str).collect();
+            self.program.say_bare(format_args!(
+                "note: before a run, put into {}: {}",
+                folder.display(),
+                names.join(", ")
+            ));
+            return Ok(None);
+        }
+        let base = match workload.base {
+            Some(_) => String::new(),
+            None => format!(" --base {EXAMPLE_SERVER}"),
+        };
+        Ok(Some(format!("httperf run {}{base} --visits 1 --trace", argument(&toml))))
     }
 
     /// Refuses a file that exists, unless such ones are to be replaced; the recording never is.
@@ -151,6 +170,16 @@ impl Output<'_> {
             "--output: expected a file that does not exist yet, got `{shown}`\nhint: --force replaces files"
         )))
     }
+}
+
+/// The server of a command line to type next, where the recording tells none.
+const EXAMPLE_SERVER: &str = "http://127.0.0.1:8080";
+
+/// A path as a shell takes it, and as no option.
+fn argument(path: &Path) -> String {
+    let shown = path.display().to_string();
+    let shown = if shown.starts_with('-') { format!("./{shown}") } else { shown };
+    shlex::try_quote(&shown).map_or_else(|_| shown.clone(), std::borrow::Cow::into_owned)
 }
 
 fn failed(path: &Path, error: io::Error) -> Failure {

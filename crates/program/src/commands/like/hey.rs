@@ -61,6 +61,7 @@ const OPTIONS: &[ToolOption<Load>] = &[
         Ok(())
     }),
     value(&["-T"], |load, text| load.header(&format!("Content-Type: {text}"))),
+    value(&["-U"], |load, text| load.header(&format!("User-Agent: {text}"))),
     value(&["-a"], |load, text| {
         load.credentials = Some(text.to_owned());
         Ok(())
