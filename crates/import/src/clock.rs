@@ -99,15 +99,18 @@ pub(crate) fn from_rfc3339(text: &[u8]) -> Option<i64> {
 /// Reads an instant of the common log format: `10/Oct/2000:13:55:36 -0700`.
 pub(crate) fn from_common(text: &[u8]) -> Option<i64> {
     let mut scan = Scan(text);
-    let mut civil = Civil { day: scan.digits(2)?, ..Civil::default() };
-    scan.byte(b'/')?;
-    civil.month = scan.month()?;
-    scan.byte(b'/')?;
-    civil.year = scan.digits(4)?;
-    scan.byte(b':')?;
-    scan.time(&mut civil)?;
+    let mut civil = scan.common()?;
     scan.byte(b' ')?;
     civil.ahead = scan.zone()?;
+    if scan.0.is_empty() { civil.since_epoch() } else { None }
+}
+
+/// Reads an instant as HAProxy writes it: `06/Feb/2009:12:14:14.655`, in the zone of the server, which is taken for UTC.
+pub(crate) fn from_haproxy(text: &[u8]) -> Option<i64> {
+    let mut scan = Scan(text);
+    let mut civil = scan.common()?;
+    scan.byte(b'.')?;
+    civil.nanos = scan.fraction()?;
     if scan.0.is_empty() { civil.since_epoch() } else { None }
 }
 
@@ -127,6 +130,18 @@ pub(crate) fn from_seconds(text: &[u8]) -> Option<i64> {
 pub(crate) struct Scan<'a>(pub(crate) &'a [u8]);
 
 impl Scan<'_> {
+    /// Takes a date and a time as the common log format has them, up to the second.
+    fn common(&mut self) -> Option<Civil> {
+        let mut civil = Civil { day: self.digits(2)?, ..Civil::default() };
+        self.byte(b'/')?;
+        civil.month = self.month()?;
+        self.byte(b'/')?;
+        civil.year = self.digits(4)?;
+        self.byte(b':')?;
+        self.time(&mut civil)?;
+        Some(civil)
+    }
+
     /// Takes this byte.
     pub(crate) fn byte(&mut self, expected: u8) -> Option<()> {
         self.any_of(&[expected])

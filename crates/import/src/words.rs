@@ -9,6 +9,8 @@ pub enum Syntax {
     Getopt,
     /// The same, but no options follow the first other word.
     GetoptFirst,
+    /// As [`Syntax::Getopt`]; a flag may be denied by `--no-name`, and the start of a long name will do if no other has it.
+    Curl,
     /// `-name value`, `-name=value`, also with two dashes; a flag may have a value behind `=`. No options follow the
     /// first other word.
     Go,
@@ -28,13 +30,20 @@ pub struct ToolOption<S: 'static> {
 /// The meaning of another tool's option.
 #[derive(Debug)]
 pub enum Meaning<S: 'static> {
-    /// Changes the load. A flag gets an empty value, or that behind its `=`.
+    /// Changes the load. A flag gets an empty value, or that behind its `=`, or [`DENIED`].
     Sets(fn(&mut S, &str) -> Result<(), Expected>),
+    /// Changes the load by a value of any bytes.
+    SetsBytes(fn(&mut S, &[u8]) -> Result<(), Expected>),
     /// Concerns the tool's output, or itself, and leaves the load as it is.
     Nothing,
+    /// The same. The text follows the option's name, and says what does something like it here.
+    Instead(&'static str),
     /// Has no counterpart. The text follows the option's name: the reason, or what to use instead.
     Cannot(&'static str),
 }
+
+/// The value of a flag that is denied by `--no-name`.
+pub const DENIED: &str = "no";
 
 /// The kind of value that an option expects, for the sentence that refuses another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +51,8 @@ pub struct Expected(pub &'static str);
 
 impl Expected {
     /// The sentence that refuses this value of an option.
-    fn refusal(self, option: &str, value: &str) -> String {
-        format!("{option}: expected {}, got `{value}`", self.0)
+    fn refusal(self, option: &str, value: &[u8]) -> String {
+        format!("{option}: expected {}, got `{}`", self.0, String::from_utf8_lossy(value))
     }
 }
 
@@ -63,6 +72,14 @@ pub const fn value<S>(
     ToolOption { names, has_value: true, meaning: Meaning::Sets(apply) }
 }
 
+/// An option with a value of any bytes that changes the load.
+pub const fn bytes<S>(
+    names: &'static [&'static str],
+    apply: fn(&mut S, &[u8]) -> Result<(), Expected>,
+) -> ToolOption<S> {
+    ToolOption { names, has_value: true, meaning: Meaning::SetsBytes(apply) }
+}
+
 impl<S> ToolOption<S> {
     /// A flag without effect on the load.
     pub const fn idle_flag(names: &'static [&'static str]) -> Self {
@@ -72,6 +89,16 @@ impl<S> ToolOption<S> {
     /// An option with a value, without effect on the load.
     pub const fn idle_value(names: &'static [&'static str]) -> Self {
         Self { names, has_value: true, meaning: Meaning::Nothing }
+    }
+
+    /// A flag about the tool's output, with what to use instead.
+    pub const fn instead_flag(names: &'static [&'static str], instead: &'static str) -> Self {
+        Self { names, has_value: false, meaning: Meaning::Instead(instead) }
+    }
+
+    /// An option about the tool's output that has a value, with what to use instead.
+    pub const fn instead_value(names: &'static [&'static str], instead: &'static str) -> Self {
+        Self { names, has_value: true, meaning: Meaning::Instead(instead) }
     }
 
     /// A flag without a counterpart.
@@ -92,93 +119,143 @@ pub struct Read {
     pub words: Vec<String>,
     /// A sentence for each option without a counterpart.
     pub lost: Vec<String>,
+    /// A sentence for each option about the tool's output.
+    pub instead: Vec<String>,
 }
 
 /// Applies the options in `argv` to `state`, from left to right.
 ///
 /// # Errors
 /// A sentence: an option that the table does not have, one without its value, or a value of another kind.
-pub fn read<S>(
+pub fn read<S, W: AsRef<[u8]>>(
     table: &[ToolOption<S>],
     syntax: Syntax,
-    argv: &[String],
+    argv: &[W],
     state: &mut S,
 ) -> Result<Read, String> {
     let mut read = Read::default();
-    let mut rest = argv.iter();
+    let mut rest = argv.iter().map(AsRef::as_ref);
     while let Some(word) = rest.next() {
-        if word == "--" {
-            read.words.extend(rest.cloned());
+        if word == b"--" {
+            for word in rest {
+                read.words.push(text(word)?);
+            }
             break;
         }
-        if !word.starts_with('-') || word == "-" {
-            read.words.push(word.clone());
-            if syntax != Syntax::Getopt {
+        if !word.starts_with(b"-") || word == b"-" {
+            let word = text(word)?;
+            if !matches!(syntax, Syntax::Getopt | Syntax::Curl) {
                 // Further words are the tool's own business, except those that were meant as options.
-                let others: Vec<String> = rest.cloned().collect();
+                let others = rest.map(text).collect::<Result<Vec<_>, _>>()?;
                 if let Some(option) = others.iter().find(|other| other.starts_with('-') && other.len() > 1) {
                     return Err(format!("expected options before `{word}`, got `{option}` behind it"));
                 }
+                read.words.push(word);
                 read.words.extend(others);
                 break;
             }
+            read.words.push(word);
             continue;
         }
-        if syntax == Syntax::Go || word.starts_with("--") {
-            let (name, attached) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (&word[..], None),
+        if syntax == Syntax::Go || word.starts_with(b"--") {
+            let (name, attached) = match memchr::memchr(b'=', word) {
+                Some(at) => (word.get(..at).unwrap_or_default(), word.get(at + 1..)),
+                None => (word, None),
             };
-            let name = if syntax == Syntax::Go { name.replacen("--", "-", 1) } else { name.to_owned() };
-            let option = find(table, &name)?;
+            let name = text(name)?;
+            let name = if syntax == Syntax::Go { name.replacen("--", "-", 1) } else { name };
+            let (option, is_denied) = found(table, syntax, &name)?;
             let value = match attached {
                 Some(_) if !option.has_value && syntax != Syntax::Go => {
+                    let word = String::from_utf8_lossy(word);
                     return Err(format!("{name}: expected no value, got `{word}`"));
                 }
                 Some(value) => value,
                 None if option.has_value => next(&mut rest, &name)?,
-                None => "",
+                None if is_denied => DENIED.as_bytes(),
+                None => b"",
             };
             // Flags that change the load read their truth value themselves.
             let is_plain_flag = !option.has_value && !matches!(option.meaning, Meaning::Sets(_));
-            if is_plain_flag && !truth(value).map_err(|expected| expected.refusal(&name, value))? {
+            let is_set =
+                |value: &[u8]| truth(&text(value)?).map_err(|expected| expected.refusal(&name, value));
+            if is_plain_flag && (is_denied || !is_set(value)?) {
                 continue;
             }
             apply(option, &name, value, state, &mut read)?;
         } else {
-            cluster(table, &word[1..], &mut rest, state, &mut read)?;
+            cluster(table, word.get(1..).unwrap_or_default(), &mut rest, state, &mut read)?;
         }
     }
     Ok(read)
 }
 
+/// A word as text.
+fn text(word: &[u8]) -> Result<String, String> {
+    let text = std::str::from_utf8(word).map(str::to_owned);
+    text.map_err(|_| format!("expected words in UTF-8, got `{}`", String::from_utf8_lossy(word)))
+}
+
 /// Reads a group of short options: the first that takes a value takes the rest of the word, or else the next word.
 fn cluster<'a, S>(
     table: &[ToolOption<S>],
-    letters: &'a str,
-    rest: &mut impl Iterator<Item = &'a String>,
+    letters: &'a [u8],
+    rest: &mut impl Iterator<Item = &'a [u8]>,
     state: &mut S,
     read: &mut Read,
 ) -> Result<(), String> {
-    for (at, letter) in letters.char_indices() {
+    let mut letters = letters;
+    while let Some(letter) = letters.utf8_chunks().next() {
+        // What is no text is no option either.
+        let letter = letter.valid().chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
         let name = format!("-{letter}");
         let option = find(table, &name)?;
-        let behind = &letters[at + letter.len_utf8()..];
+        let behind = letters.get(letter.len_utf8()..).unwrap_or_default();
         if option.has_value {
             let value = if behind.is_empty() { next(rest, &name)? } else { behind };
             return apply(option, &name, value, state, read);
         }
-        apply(option, &name, "", state, read)?;
+        apply(option, &name, b"", state, read)?;
+        letters = behind;
     }
     Ok(())
 }
 
-fn next<'a>(rest: &mut impl Iterator<Item = &'a String>, name: &str) -> Result<&'a str, String> {
-    rest.next().map(String::as_str).ok_or_else(|| format!("{name}: expected a value, got none"))
+fn next<'a>(rest: &mut impl Iterator<Item = &'a [u8]>, name: &str) -> Result<&'a [u8], String> {
+    rest.next().ok_or_else(|| format!("{name}: expected a value, got none"))
 }
+
+/// The option of this name, and whether it is denied.
+fn found<'a, S>(
+    table: &'a [ToolOption<S>],
+    syntax: Syntax,
+    name: &str,
+) -> Result<(&'a ToolOption<S>, bool), String> {
+    let refusal = match find(table, name) {
+        Ok(option) => return Ok((option, false)),
+        Err(refusal) if syntax != Syntax::Curl => return Err(refusal),
+        Err(refusal) => refusal,
+    };
+    let denied = name.strip_prefix("--no-").map(|name| format!("--{name}"));
+    let denied = denied.and_then(|name| find(table, &name).ok()).filter(|option| !option.has_value);
+    if let Some(option) = denied {
+        return Ok((option, true));
+    }
+    let mut begun = table.iter().filter(|option| option.names.iter().any(|known| known.starts_with(name)));
+    match (begun.next(), begun.next()) {
+        (Some(option), None) if name.len() > 2 => Ok((option, false)),
+        _ => Err(refusal),
+    }
+}
+
+/// The number of options up to which a refusal lists them.
+const LISTED_MAX: usize = 100;
 
 fn find<'a, S>(table: &'a [ToolOption<S>], name: &str) -> Result<&'a ToolOption<S>, String> {
     table.iter().find(|option| option.names.contains(&name)).ok_or_else(|| {
+        if table.len() > LISTED_MAX {
+            return format!("expected an option that can be translated, got `{name}`");
+        }
         let mut known = String::new();
         for option in table {
             let separator = if known.is_empty() { "" } else { " " };
@@ -191,21 +268,26 @@ fn find<'a, S>(table: &'a [ToolOption<S>], name: &str) -> Result<&'a ToolOption<
 fn apply<S>(
     option: &ToolOption<S>,
     name: &str,
-    value: &str,
+    value: &[u8],
     state: &mut S,
     read: &mut Read,
 ) -> Result<(), String> {
+    let note = |notes: &mut Vec<String>, text: &str| {
+        let sentence = format!("{name}: {text}");
+        if !notes.contains(&sentence) {
+            notes.push(sentence);
+        }
+    };
     match &option.meaning {
         Meaning::Sets(set) => {
-            set(state, value).map_err(|expected| expected.refusal(name, value))?;
+            let text =
+                std::str::from_utf8(value).map_err(|_| Expected("text in UTF-8").refusal(name, value))?;
+            set(state, text).map_err(|expected| expected.refusal(name, value))?;
         }
+        Meaning::SetsBytes(set) => set(state, value).map_err(|expected| expected.refusal(name, value))?,
         Meaning::Nothing => {}
-        Meaning::Cannot(reason) => {
-            let sentence = format!("{name}: {reason}");
-            if !read.lost.contains(&sentence) {
-                read.lost.push(sentence);
-            }
-        }
+        Meaning::Instead(instead) => note(&mut read.instead, instead),
+        Meaning::Cannot(reason) => note(&mut read.lost, reason),
     }
     Ok(())
 }
@@ -284,6 +366,44 @@ mod tests {
     use super::*;
 
     type Log = Vec<String>;
+
+    #[test]
+    fn curl_denies_flags_and_takes_the_start_of_a_name() {
+        const TABLE: &[ToolOption<Log>] = &[
+            flag(&["-L", "--location"], |log, value| {
+                log.push(format!("L{value}"));
+                Ok(())
+            }),
+            bytes(&["-d", "--data"], |log, value| {
+                log.push(format!("d{value:x?}"));
+                Ok(())
+            }),
+            bytes(&["--data-raw"], |log, _| {
+                log.push("raw".to_owned());
+                Ok(())
+            }),
+            ToolOption::lost_flag(&["--keepalive"], "is lost"),
+            ToolOption::instead_value(&["-o"], "--print-reply shows it"),
+        ];
+        let run = |argv: &[&[u8]]| {
+            let mut log = Log::new();
+            read(TABLE, Syntax::Curl, argv, &mut log).map(|read| (log, read))
+        };
+        let (log, read) =
+            run(&[b"--loc", b"--no-location", b"-d\xff", b"--data", b"a", b"--data-r", b"b"]).unwrap();
+        assert_eq!(log, ["L", "Lno", "d[ff]", "d[61]", "raw"]);
+        assert_eq!(read, Read::default());
+        let (_, read) = run(&[b"--no-keepalive", b"-o", b"x", b"-ox", b"u"]).unwrap();
+        assert_eq!((read.lost.len(), read.instead), (0, vec!["-o: --print-reply shows it".to_owned()]));
+        for (word, refusal) in
+            [(&b"--da"[..], "--da"), (b"--no-data", "--no-data"), (b"--", ""), (b"-\xff", "-\u{fffd}")]
+        {
+            let refused = run(&[word]).err().unwrap_or_default();
+            assert!(refused.ends_with(&format!(", got `{refusal}`")) || refusal.is_empty(), "{refused}");
+        }
+        assert_eq!(run(&[b"\xff"]).unwrap_err(), "expected words in UTF-8, got `\u{fffd}`");
+        assert_eq!(run(&[b"-d"]).unwrap_err(), "-d: expected a value, got none");
+    }
 
     const TABLE: &[ToolOption<Log>] = &[
         flag(&["-k"], |log, value| {

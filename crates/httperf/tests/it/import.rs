@@ -241,14 +241,15 @@ fn bad_words_and_recordings_are_refused() {
             "--client-by: expected request, or address, agent and user joined by `+`, got `ip`",
         ),
         (
-            "log x --format iis",
-            "--format: expected a format by name (caddy, alb, combined, nginx, apache, common), nginx's log_format \
-             or Apache's LogFormat, got `iis`",
+            "log x --format squid",
+            "--format: expected a format by name (caddy, traefik-json, w3c, iis, cloudfront, haproxy, alb, \
+             ingress-nginx, traefik, vhost_combined, combined, nginx, apache, common), nginx's log_format or Apache's \
+             LogFormat, got `squid`",
         ),
         ("log @missing.log", "@missing.log: cannot be read: No such file or directory (os error 2)"),
         (
             "log @bad.log",
-            "@bad.log: expected a log in the form of combined, common, caddy or alb, got `nothing`\nhint: --format \
+            "@bad.log: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, vhost_combined, combined, common, got `nothing`\nhint: --format \
              takes the server's own log_format or LogFormat",
         ),
         ("har @bad.log", "@bad.log:1:2: expected ident"),

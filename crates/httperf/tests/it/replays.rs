@@ -453,8 +453,8 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
             format!("@none.log {url}"),
             "@none.log: cannot be read: No such file or directory (os error 2)".into(),
         ),
-        (format!("@empty {url}"), "@empty: expected a log in the form of combined, common, caddy or alb, got no lines\nhint: --format takes the server's own log_format or LogFormat".into()),
-        (format!("@notes.txt {url}"), "@notes.txt: expected a log in the form of combined, common, caddy or alb, got `not a log`\nhint: --format takes the server's own log_format or LogFormat".into()),
+        (format!("@empty {url}"), "@empty: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, vhost_combined, combined, common, got no lines\nhint: --format takes the server's own log_format or LogFormat".into()),
+        (format!("@notes.txt {url}"), "@notes.txt: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, vhost_combined, combined, common, got `not a log`\nhint: --format takes the server's own log_format or LogFormat".into()),
         (
             format!("@post.log {url}"),
             "@post.log: expected requests that can be made, got only POST requests (--allow-unsafe makes them): 1".into(),

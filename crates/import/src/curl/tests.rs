@@ -1,12 +1,24 @@
 use proptest::prelude::*;
+use url::form_urlencoded;
 
 use super::*;
 use crate::workload::reread;
 
 fn import(text: &str) -> Result<(String, Report), String> {
-    let (workload, report) = read(text.as_bytes(), "shop").map_err(|error| error.about("a.sh"))?;
+    let (workload, report) = read_with(text).map_err(|error| error.about("a.sh"))?;
     reread::check(&workload);
     Ok((workload.files[0].written(), report))
+}
+
+/// Reads commands that find these files.
+fn read_with(text: &str) -> Result<(Workload, Report), Error> {
+    read(text.as_bytes(), "shop", &mut |path| match path {
+        "l.txt" => Some(b"l1\nl2\r\n".to_vec()),
+        "a.json" => Some(b"{}".to_vec()),
+        "g" => Some(b"a b".to_vec()),
+        "raw" => Some(b"\xff\n".to_vec()),
+        _ => None,
+    })
 }
 
 #[track_caller]
@@ -27,11 +39,11 @@ fn commands_as_browsers_copy_them_become_entries() {
 curl -X DELETE 'https://shop.example/cart/1' -H 'accept-encoding: gzip' --compressed -k -m 5";
     check(
         text,
-        "POST {{base}}/cart?x=1\naccept: application/json\ncontent-type: application/json\norigin: \
-         https://shop.example\nAccept-Encoding: gzip, deflate, br, zstd\nCookie: sid=1; a=2\n`{'sku': \
+        "POST {{base}}/cart?x=1\naccept: application/json\ncontent-type: application/json\nsec-fetch-mode: \
+         cors\norigin: https://shop.example\nCookie: sid=1; a=2\nAccept-Encoding: deflate, gzip, br, zstd\n`{'sku': \
          'A'}`\nHTTP *\n\nDELETE {{base}}/cart/1\naccept-encoding: gzip\nHTTP *\n",
     );
-    let (workload, report) = read(text.as_bytes(), "shop").unwrap();
+    let (workload, report) = read_with(text).unwrap();
     let toml: toml::Table = workload.toml().parse().unwrap();
     assert_eq!(toml["base"].as_str(), Some("https://shop.example"));
     assert_eq!(toml["options"]["timeout"].as_integer(), Some(5));
@@ -44,23 +56,26 @@ fn options_change_the_request() {
         ("a.example -I", "HEAD {{base}}/\nHTTP *\n"),
         ("-G a.example/x?y=1 -d a=1 --data-urlencode 'b=c d'", "GET {{base}}/x?y=1&a=1&b=c+d\nHTTP *\n"),
         ("a.example -d a=1 -d b=2", "POST {{base}}/\n[Form]\na: 1\nb: 2\nHTTP *\n"),
-        ("a.example -d @f.txt", "POST {{base}}/\nfile,f.txt;\nHTTP *\n"),
+        (
+            "a.example -d @f.txt",
+            "POST {{base}}/\nContent-Type: application/x-www-form-urlencoded\nfile,f.txt;\nHTTP *\n",
+        ),
         (
             "a.example --json '{\"a\":1}'",
-            "POST {{base}}/\nContent-Type: application/json\nAccept: application/json\n{\"a\":1}\nHTTP *\n",
+            "POST {{base}}/\nAccept: application/json\nContent-Type: application/json\n{\"a\":1}\nHTTP *\n",
         ),
         (
             "a.example -F a=1 -F 'f=@x.png;type=image/png'",
-            "POST {{base}}/\n[Multipart]\na: 1\nf: file,x.png;\nHTTP *\n",
+            "POST {{base}}/\n[Multipart]\na: 1\nf: file,x.png; image/png\nHTTP *\n",
         ),
-        ("a.example -T x.bin", "PUT {{base}}/\nfile,x.bin;\nHTTP *\n"),
+        ("a.example -T x.bin", "PUT {{base}}/x.bin\nfile,x.bin;\nHTTP *\n"),
         ("a.example -u me:pw -L", "GET {{base}}/\n[BasicAuth]\nme: pw\n[Options]\nlocation: true\nHTTP *\n"),
         ("a.example -H 'X-A;' -H 'Accept:' -A me", "GET {{base}}/\nX-A:\nUser-Agent: me\nHTTP *\n"),
         ("http://me:p%40+w@a.example/", "GET {{base}}/\n[BasicAuth]\nme: p@+w\nHTTP *\n"),
         ("a.example -u :pw", "GET {{base}}/\nAuthorization: Basic OnB3\nHTTP *\n"),
         ("a.example -d ''", "POST {{base}}/\nContent-Type: application/x-www-form-urlencoded\nHTTP *\n"),
         ("a.example -d '{}' -H 'Content-Type:'", "POST {{base}}/\n`{}`\nHTTP *\n"),
-        ("a.example -T 'a b;{1}'", "PUT {{base}}/\nfile,a\\ b\\;\\{1\\};\nHTTP *\n"),
+        ("a.example/x -T 'a b;1'", "PUT {{base}}/x\nfile,a\\ b\\;1;\nHTTP *\n"),
         ("a.example https://a.example/", "GET {{base}}/\nHTTP *\n"),
         ("a.example http://b.example/", "GET {{base}}/\nHTTP *\n\nGET http://b.example/\nHTTP *\n"),
     ] {
@@ -78,16 +93,18 @@ fn bad_commands_are_refused() {
         ("curl -s", "a.sh:1: expected a URL, got none"),
         ("curl ftp://a/", "a.sh:1: expected a URL of http or https, got `ftp://a/`"),
         ("curl a -X", "a.sh:1: -X: expected a value, got none"),
-        ("curl a -X 'a b'", "a.sh:1: -X: expected a method in capital letters, got `a b`"),
+        ("curl a -X 'a b'", "a.sh:1: -X: expected a method, got `a b`"),
+        ("curl a -X get", "a.sh:1: -X: expected a method in capital letters, got `get`"),
         (
             "curl a -H nocolon",
-            "a.sh:1: -H: expected a header field such as `Accept: text/html`, and no file, got `nocolon`",
+            "a.sh:1: -H: expected a header field such as `Accept: text/html`, or @FILE, got `nocolon`",
         ),
-        ("curl a -d x -d @f", "a.sh:1: -d: expected text, or a single @FILE, got both"),
-        ("curl a -d x -F a=1", "a.sh:1: -F: expected no -d as well, which sends another body"),
+        ("curl a -d x -d @f", "a.sh:1: -d: expected a file that can be read, got `@f`"),
+        ("curl a -d x -F a=1", "a.sh:1: -F: expected no -d as well, which makes another request"),
+        ("curl a -d x -I", "a.sh:1: -I: expected no -d as well, which makes another request"),
         ("curl a -b $'a=\\x01'", "a.sh:1: -b: expected cookies without control characters, got `a=\u{1}`"),
         ("curl a -T -", "a.sh:1: -T: expected FILE, as standard input is not read, got `-`"),
-        ("curl a -F =x", "a.sh:1: -F: expected NAME=VALUE, got `=x`"),
+        ("curl a -F =x", "a.sh:1: -F: expected NAME=VALUE, NAME=@FILE or NAME=<FILE, got `=x`"),
         ("curl a -u me", "a.sh:1: -u: expected USER:PASSWORD, got `me`"),
         ("curl a -d @-", "a.sh:1: -d: expected text or @FILE, as standard input is not read, got `@-`"),
         ("curl a -m soon", "a.sh:1: -m: expected a number of seconds, got `soon`"),
@@ -103,15 +120,16 @@ fn bad_commands_are_refused() {
     ] {
         assert_eq!(import(text).map(|(hurl, _)| hurl), Err(message.to_owned()), "{text}");
     }
-    let error = read(&b"curl \xff"[..], "x").unwrap_err().about("a.sh");
+    let error = read(&b"curl \xff"[..], "x", &mut |_| None).unwrap_err().about("a.sh");
     assert_eq!(error, "a.sh:1:6: expected text in UTF-8");
-    assert!(import("curl a --nope").unwrap_err().ends_with("), got `--nope`"));
+    let unknown = "a.sh:1: expected an option that can be translated, got `--nope`";
+    assert_eq!(import("curl a --nope").unwrap_err(), unknown);
 }
 
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in any::<Vec<u8>>(), words in ".*") {
-        let _ = read(&bytes[..], "x");
+        let _ = read(&bytes[..], "x", &mut |_| None);
         let _ = import(&format!("curl http://a/ {words}"));
     }
 
@@ -131,7 +149,7 @@ proptest! {
 fn check_command(words: &[String]) {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let command = format!("curl {}", quoted.join(" "));
-    let Ok((workload, _)) = read(command.as_bytes(), "shop") else { return };
+    let Ok((workload, _)) = read_with(&command) else { return };
     reread::check(&workload);
     let entry = &workload.files[0].entries[0];
     let carried = |name: &str, value: &str| {

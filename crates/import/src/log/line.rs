@@ -9,6 +9,7 @@ use crate::headers::is_method;
 
 use super::escapes::{decoded, target_text};
 use super::format::{Format, Layout};
+use super::haproxy;
 use super::pattern::{Escape, Field, Pattern, Unit};
 use super::stamp::Time;
 use super::{Record, Resolution};
@@ -43,12 +44,17 @@ pub(super) enum NoRecord {
     NotARequest,
     /// It logs a tunnel.
     Connect,
+    /// It is about the log itself.
+    Directive,
 }
 
-/// Reads a line, which has no line feed.
-pub(super) fn read(format: &Format, line: &[u8]) -> Result<Stamped, NoRecord> {
-    match &format.layout {
+/// Reads a line, which has no line feed. Lines about the log itself may change the format.
+pub(super) fn read(format: &mut Format, line: &[u8]) -> Result<Stamped, NoRecord> {
+    match &mut format.layout {
         Layout::Caddy => caddy(line),
+        Layout::Traefik => traefik(line),
+        Layout::Haproxy => haproxy::read(line),
+        Layout::W3c(columns) => columns.read(line),
         Layout::Text { pattern, clock } => {
             let fields = Fields::of(pattern, line)?;
             fields.record(pattern.escape, clock.ends, clock.resolution)
@@ -178,6 +184,11 @@ impl<'l> Fields<'l> {
         let (stamp, ends) = self.created.map_or((stamp, ends), |created| (created, false));
         let is_whole_second = resolution == Resolution::Second;
         debug_assert!(!is_whole_second || self.created.is_some() || stamp % clock::SECOND == 0);
+        // Apache wakes its processes by requests to itself.
+        let agent = text(self.agent);
+        if agent.as_ref().is_some_and(|agent| agent.contains("(internal dummy connection)")) {
+            return Err(NoRecord::NotARequest);
+        }
         // Behind a proxy the last address is that of the proxy for all clients.
         let client = text(self.client);
         let forwarded = text(self.forwarded);
@@ -192,7 +203,7 @@ impl<'l> Fields<'l> {
             status: self.status,
             size: self.size,
             client: forwarded.or(client),
-            agent: text(self.agent),
+            agent,
             user: text(self.user),
         };
         Ok(Stamped { record, stamp, ends })
@@ -200,10 +211,10 @@ impl<'l> Fields<'l> {
 }
 
 /// The method, the target and the version of a request line.
-type RequestLine<'l> = (&'l [u8], &'l [u8], Option<&'l [u8]>);
+pub(super) type RequestLine<'l> = (&'l [u8], &'l [u8], Option<&'l [u8]>);
 
 /// Takes a request line apart.
-fn request_line(line: &[u8]) -> Option<RequestLine<'_>> {
+pub(super) fn request_line(line: &[u8]) -> Option<RequestLine<'_>> {
     let at = memchr::memchr(b' ', line)?;
     let (method, rest) = (line.get(..at)?, line.get(at + 1..)?);
     // A target may have blanks, if the server takes them.
@@ -214,9 +225,10 @@ fn request_line(line: &[u8]) -> Option<RequestLine<'_>> {
 }
 
 /// The method and the target in origin form.
-fn checked(method: &[u8], target: &[u8]) -> Result<(String, String), NoRecord> {
+pub(super) fn checked(method: &[u8], target: &[u8]) -> Result<(String, String), NoRecord> {
     let method = std::str::from_utf8(method).ok().filter(|method| is_method(method));
-    let method = method.ok_or(NoRecord::NotARequest)?;
+    // PRI is the start of a connection in HTTP/2, where the server takes it for a request.
+    let method = method.filter(|method| *method != "PRI").ok_or(NoRecord::NotARequest)?;
     if method == "CONNECT" {
         return Err(NoRecord::Connect);
     }
@@ -238,11 +250,11 @@ fn checked(method: &[u8], target: &[u8]) -> Result<(String, String), NoRecord> {
 }
 
 /// Returns false for the numbers that servers log in place of a status: 0 where none was sent, 9 for HTTP/0.9.
-fn is_status(number: &u16) -> bool {
+pub(super) fn is_status(number: &u16) -> bool {
     (100..1000).contains(number)
 }
 
-fn number(text: &[u8]) -> Option<u64> {
+pub(super) fn number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
@@ -349,10 +361,71 @@ impl CaddyTime {
     }
 }
 
+/// A line of Traefik's access log in JSON.
+#[derive(Deserialize)]
+struct TraefikLine {
+    #[serde(rename = "StartUTC")]
+    start: String,
+    #[serde(rename = "RequestMethod")]
+    method: String,
+    #[serde(rename = "RequestPath")]
+    path: String,
+    #[serde(rename = "RequestProtocol", default)]
+    version: Option<String>,
+    /// Nanoseconds.
+    #[serde(rename = "Duration", default)]
+    duration: Option<u64>,
+    #[serde(rename = "DownstreamStatus", default)]
+    status: Option<u16>,
+    #[serde(rename = "DownstreamContentSize", default)]
+    size: Option<u64>,
+    #[serde(rename = "ClientHost", default)]
+    client: Option<String>,
+    #[serde(rename = "ClientUsername", default)]
+    user: Option<String>,
+    #[serde(rename = "request_User-Agent", default)]
+    agent: Option<String>,
+    #[serde(rename = "request_X-Forwarded-For", default)]
+    forwarded: Option<String>,
+}
+
+fn traefik(line: &[u8]) -> Result<Stamped, NoRecord> {
+    let parsed: TraefikLine = serde_json::from_slice(line)
+        .map_err(|error| not_of_json(line, "RequestMethod", "Traefik", &error))?;
+    let stamp = clock::from_rfc3339(parsed.start.as_bytes());
+    let stamp = stamp.ok_or_else(|| NoRecord::Malformed("expected a time in `StartUTC`".to_owned()))?;
+    let (method, uri) = checked(parsed.method.as_bytes(), parsed.path.as_bytes())?;
+    let known = |text: Option<String>| text.filter(|text| !matches!(&text[..], "" | "-"));
+    let forwarded = known(parsed.forwarded);
+    let forwarded = forwarded.and_then(|list| list.split(',').next().map(|first| first.trim().to_owned()));
+    let record = Record {
+        start: stamp,
+        duration: parsed.duration.map(Duration::from_nanos),
+        method,
+        uri,
+        version: parsed.version,
+        status: parsed.status.filter(is_status),
+        size: parsed.size,
+        client: forwarded.or_else(|| known(parsed.client)),
+        agent: known(parsed.agent),
+        user: known(parsed.user),
+    };
+    Ok(Stamped { record, stamp, ends: false })
+}
+
+/// The reason for which a line gives no record of a log of JSON: it may be about something else than a request.
+fn not_of_json(line: &[u8], sign: &str, server: &str, error: &serde_json::Error) -> NoRecord {
+    let object = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line);
+    match object {
+        Ok(object) if !object.is_empty() && !object.contains_key(sign) => NoRecord::NotARequest,
+        _ => NoRecord::Malformed(format!("expected a line of {server}'s access log: {error}")),
+    }
+}
+
 fn caddy(line: &[u8]) -> Result<Stamped, NoRecord> {
     let malformed = |what: &str| NoRecord::Malformed(format!("expected {what}"));
-    let parsed: CaddyLine = serde_json::from_slice(line)
-        .map_err(|error| malformed(&format!("a line of Caddy's access log: {error}")))?;
+    let parsed: CaddyLine =
+        serde_json::from_slice(line).map_err(|error| not_of_json(line, "request", "Caddy", &error))?;
     let stamp = parsed.ts.instant().ok_or_else(|| malformed("a time in `ts`"))?;
     let request = parsed.request;
     let (method, uri) = checked(request.method.as_bytes(), request.uri.as_bytes())?;

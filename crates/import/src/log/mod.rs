@@ -1,4 +1,4 @@
-//! Access logs, as nginx, Apache, Caddy and AWS's load balancers write them.
+//! Access logs, as nginx, Apache, Caddy, Traefik, HAProxy, IIS, CloudFront and AWS's load balancers write them.
 //!
 //! [`Format`] says how a line is taken apart, and which instant its stamp is of. [`Log`] reads the lines: each gives a
 //! [`Record`] with the instant at which the request started, roughly in order of end, as the log has them.
@@ -7,6 +7,7 @@
 mod apache;
 pub(crate) mod escapes;
 mod format;
+mod haproxy;
 mod line;
 mod nginx;
 mod pattern;
@@ -15,6 +16,7 @@ mod spread;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod w3c;
 
 use std::collections::VecDeque;
 use std::io::BufRead;
@@ -62,8 +64,11 @@ pub struct Record {
 /// The length of a line that is read; longer ones are left out.
 pub const LINE_MAX: usize = 256 * 1024;
 
-/// The number of lines that the format is told from.
+/// The number of lines that the format is told from, if one of them is a request.
 const SAMPLE: usize = 50;
+
+/// The number of lines that are looked at until one is a request.
+const SAMPLE_MAX: usize = 2_000;
 
 /// The records of a log.
 #[derive(Debug)]
@@ -76,6 +81,7 @@ pub struct Log<R> {
     spread: Spread,
     line: Vec<u8>,
     matched: u64,
+    requests: u64,
     without_duration: u64,
     first_flaw: Option<String>,
     report: Report,
@@ -94,12 +100,20 @@ impl<R: BufRead> Log<R> {
             Some(format) => (format, false),
             None => {
                 let mut line = Vec::new();
-                while sample.len() < SAMPLE
-                    && let Some(ended) = lines.read(&mut line)?
-                {
-                    sample.push_back((line.clone(), ended));
+                let mut most = SAMPLE;
+                loop {
+                    while sample.len() < most
+                        && let Some(ended) = lines.read(&mut line)?
+                    {
+                        sample.push_back((line.clone(), ended));
+                    }
+                    match detected(&sample) {
+                        Ok((format, 1..)) => break (format, true),
+                        // A log may begin with other lines.
+                        _ if sample.len() == most && most < SAMPLE_MAX => most = SAMPLE_MAX,
+                        detected => break (detected?.0, true),
+                    }
                 }
-                (detected(&sample)?, true)
             }
         };
         let mut report = Report::default();
@@ -126,6 +140,7 @@ impl<R: BufRead> Log<R> {
             taken: 0,
             line: Vec::new(),
             matched: 0,
+            requests: 0,
             without_duration: 0,
             first_flaw: None,
             report,
@@ -183,13 +198,14 @@ impl<R: BufRead> Log<R> {
         }
         let number = self.taken;
         let read = match ended {
-            Ended::Whole => line::read(&self.format, line),
+            Ended::Whole => line::read(&mut self.format, line),
             Ended::Cut => Err(NoRecord::Malformed(format!("expected at most {LINE_MAX} bytes"))),
         };
         let shown = || shortened(&String::from_utf8_lossy(line), 60);
         match read {
             Ok(stamped) => {
                 self.matched += 1;
+                self.requests += 1;
                 let lacks = stamped.ends && stamped.record.duration.is_none();
                 self.without_duration += u64::from(lacks);
                 self.spread.push(stamped);
@@ -203,6 +219,7 @@ impl<R: BufRead> Log<R> {
                 self.matched += 1;
                 self.report.leave_out("lines without a request", || format!("line {number}: {}", shown()));
             }
+            Err(NoRecord::Directive) => {}
             Err(NoRecord::Connect) => {
                 self.matched += 1;
                 self.report.leave_out("CONNECT requests", || format!("line {number}: {}", shown()));
@@ -221,6 +238,12 @@ impl<R: BufRead> Log<R> {
             };
             return Err(Flaw::whole(flaw).into());
         }
+        if self.requests == 0 {
+            let count = self.report.left_out_count();
+            return Err(
+                Flaw::whole(format!("expected a log with requests, got {count} lines without one")).into()
+            );
+        }
         if self.without_duration > 0 && self.format.stamps() == Stamps::EndWithDuration {
             let count = self.without_duration;
             self.report
@@ -230,23 +253,36 @@ impl<R: BufRead> Log<R> {
     }
 }
 
-/// Tells the format from the first lines: the one that most of them fit, and of these the most specific.
-fn detected(sample: &VecDeque<(Vec<u8>, Ended)>) -> Result<Format, Flaw> {
+/// Tells the format from the first lines: the one of which most of them are requests, and of these the most specific. Also
+/// returns the number of requests.
+fn detected(sample: &VecDeque<(Vec<u8>, Ended)>) -> Result<(Format, usize), Flaw> {
     let lines = || sample.iter().map(|(line, _)| trimmed(line)).filter(|line| !line.trim_ascii().is_empty());
-    let mut best: Option<(usize, Format)> = None;
-    for format in Format::detectable() {
-        let fits = |line: &&[u8]| !matches!(line::read(&format, line), Err(NoRecord::Malformed(_)));
-        let count = lines().filter(fits).count();
-        if count > best.as_ref().map_or(0, |(most, _)| *most) {
-            best = Some((count, format));
+    let mut best: Option<((usize, usize), Format)> = None;
+    for mut format in Format::detectable() {
+        let (mut requests, mut others) = (0, 0);
+        // Lines may change the format: it is told as of the first request.
+        let mut first = None;
+        for line in lines() {
+            match line::read(&mut format, line) {
+                Ok(_) => {
+                    requests += 1;
+                    first.get_or_insert_with(|| format.clone());
+                }
+                Err(NoRecord::NotARequest | NoRecord::Connect) => others += 1,
+                Err(NoRecord::Malformed(_) | NoRecord::Directive) => {}
+            }
+        }
+        if (requests, others) > best.as_ref().map_or((0, 0), |(most, _)| *most) {
+            best = Some(((requests, others), first.unwrap_or(format)));
         }
     }
-    best.map(|(_, format)| format).ok_or_else(|| {
+    best.map(|((requests, _), format)| (format, requests)).ok_or_else(|| {
         let first = lines().next().map_or_else(
             || "no lines".to_owned(),
             |line| format!("`{}`", shortened(&String::from_utf8_lossy(line), 60)),
         );
-        Flaw::whole(format!("expected a log in the form of combined, common, caddy or alb, got {first}"))
+        let names = Format::detectable_names();
+        Flaw::whole(format!("expected a log in one of the forms {names}, got {first}"))
             .hint("--format takes the server's own log_format or LogFormat")
     })
 }

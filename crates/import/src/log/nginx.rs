@@ -113,10 +113,11 @@ fn fields(format: &str, pattern: &mut Pattern) -> Result<(), Flaw> {
 }
 
 /// The meaning of a variable. `$client_and_port`, `$request_creation_time` and the `_processing_time`s are those of
-/// the load balancer's log, which is described in the same notation.
+/// the load balancer's log, which is described in the same notation, and so is Traefik's, with `$time_start` and `$milliseconds`.
 fn field(name: &str) -> Field {
     match name {
         "time_local" => Field::Time(TimeField::Common { ends: true, bracketed: false }),
+        "time_start" => Field::Time(TimeField::Common { ends: false, bracketed: false }),
         "time_iso8601" => Field::Time(TimeField::Iso { ends: true }),
         "msec" => Field::Time(TimeField::Epoch { ends: true, unit: EpochUnit::SecondAndMilliseconds }),
         "request" => Field::Request,
@@ -128,6 +129,7 @@ fn field(name: &str) -> Field {
         "status" => Field::Status,
         "body_bytes_sent" | "bytes_sent" => Field::Size,
         "request_time" => Field::Duration(Unit::Second),
+        "milliseconds" => Field::Duration(Unit::Millisecond),
         "request_processing_time" | "target_processing_time" | "response_processing_time" => {
             Field::DurationPart
         }

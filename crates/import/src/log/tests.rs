@@ -1,4 +1,4 @@
-//! Lines as nginx 1.22, Apache 2.4, Caddy 2 and AWS's load balancers write them.
+//! Lines as nginx 1.22, Apache 2.4, Caddy 2, Traefik 3, HAProxy 2, IIS 10, CloudFront and AWS's load balancers write them.
 
 use std::time::Duration;
 
@@ -128,6 +128,199 @@ const CADDY: &str = r#"{"level":"info","ts":1646861401.5241024,"logger":"http.lo
 
 const ALB: &str = r#"https 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 "GET https://www.example.com:443/p?q=1 HTTP/1.1" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337281-1d84f3d73c47ec4e58577259" "www.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678-1234-1234-1234-123456789012" 1 2018-07-02T22:22:48.364000Z "authenticate,forward" "-" "-" "10.0.0.1:80" "200" "-" "-" TID_123"#;
 
+const INGRESS_NGINX: &str = r#"10.0.0.1 - - [28/Nov/2025:10:00:01 +0000] "GET /a HTTP/1.1" 200 12 "-" "curl/8" 75 0.250 [default-web-80] [] 10.244.0.5:80 12 0.003 200 4f2a9c
+10.0.0.1 - - [28/Nov/2025:10:00:02 +0000] "GET /b HTTP/2.0" 502 150 "https://a/" "Mozilla/5.0" 75 0.003 [default-web-80] [] 10.244.0.5:80, 10.244.0.6:80 0, 12 0.001, 0.002 502, 200 4f2a9d
+10.0.0.1 - - [28/Nov/2025:10:00:02 +0000] "\x16\x03\x01" 400 150 "-" "-" 0 0.100 [] [] - - - - 4f2a9e
+"#;
+
+const TRAEFIK: &str = r#"192.168.1.1 - - [12/Dec/2023:10:00:00 +0000] "GET /a?b=1 HTTP/1.1" 200 12 "-" "curl/8" 1 "whoami@docker" "http://172.18.0.3:80" 250ms
+192.168.1.1 - bob [12/Dec/2023:10:00:00 +0000] "POST /b HTTP/1.1" 404 19 "-" "-" 2 "-" "-" 0ms
+"#;
+
+const TRAEFIK_JSON: &str = r#"{"level":"info","msg":"Configuration loaded from flags.","time":"2023-12-12T10:00:00Z"}
+{"ClientAddr":"192.168.1.1:39482","ClientHost":"192.168.1.1","ClientPort":"39482","ClientUsername":"-","DownstreamContentSize":12,"DownstreamStatus":200,"Duration":250000000,"RequestAddr":"shop.example","RequestMethod":"GET","RequestPath":"/a?b=1","RequestProtocol":"HTTP/1.1","RouterName":"whoami@docker","StartLocal":"2023-12-12T11:00:00.123456789+01:00","StartUTC":"2023-12-12T10:00:00.123456789Z","request_User-Agent":"curl/8","time":"2023-12-12T10:00:00Z"}
+"#;
+
+const VHOST_COMBINED: &str = r#"shop.example:443 10.0.0.1 - - [22/Nov/2026:22:42:30 +0000] "GET /x HTTP/1.1" 200 2 "-" "curl/8"
+shop.example:443 ::1 - - [22/Nov/2026:22:42:30 +0000] "OPTIONS * HTTP/1.0" 200 126 "-" "Apache/2.4.62 (internal dummy connection)"
+"#;
+
+const IIS_LOG: &str = "#Software: Microsoft Internet Information Services 10.0\r
+#Version: 1.0\r
+#Date: 2026-01-19 13:12:15\r
+#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken\r
+2026-01-19 13:12:15 10.0.0.9 GET /a b=1&c=2 443 - 203.0.113.7 Mozilla/5.0+(Windows+NT+10.0) - 200 0 0 250\r
+2026-01-19 13:12:16 10.0.0.9 POST /b - 443 - 203.0.113.7 - - 404 0 2 15\r
+#Fields: date time cs-method cs-uri-stem c-ip sc-status\r
+2026-01-19 13:12:17 GET /c 203.0.113.7 200\r
+";
+
+const CLOUDFRONT_LOG: &str = "#Version: 1.0
+#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for
+2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111.cloudfront.net\t/index.html\t200\t-\tMozilla/5.0%20(X11;%2520Linux)\tq=1\t-\tHit\tSOX4x\td111.cloudfront.net\thttps\t23\t0.250\t-
+2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111.cloudfront.net\t/b\t000\t-\t-\t-\t-\tError\tSOX4y\td111.cloudfront.net\thttps\t23\t0.001\t198.51.100.7,%20192.0.2.1
+";
+
+const HAPROXY_LOG: &str = r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu|Mozilla/5.0 (X11)} {} "GET /index.html?a=1 HTTP/1.1"
+Feb  6 12:14:15 localhost haproxy[14389]: 10.0.1.2:33318 [06/Feb/2009:12:14:15.001] http-in static/<NOSRV> -1/-1/-1/-1/+5 400 +187 - - PR-- 1/1/0/0/0 0/0 "<BADREQ>"
+Feb  6 12:14:15 localhost haproxy[14389]: 10.0.1.2:33313 [06/Feb/2009:12:12:51.443] fnt bck/srv1 0/0/5007 212 -- 0/0/0/0/3 0/0
+Feb  6 12:14:16 localhost haproxy[14389]: Proxy http-in started.
+<134>1 2009-02-06T12:14:16+00:00 lb haproxy 1 - - ::1:33319 [06/Feb/2009:12:14:16.002] https-in~ static/srv1 0/0/0/1/2 200 10 - - ---- 1/1/1/1/0 0/0 "POST https://shop.example/b HTTP/2.0" 0/0000000000000000/0/0/0 shop.example/TLSv1.3/TLS_AES_256_GCM_SHA384
+"#;
+
+#[test]
+fn logs_of_other_servers_are_told_from_their_lines() {
+    for (log, name, stamps, resolution, expected, left_out) in [
+        (
+            INGRESS_NGINX,
+            "ingress-nginx",
+            Stamps::EndWithDuration,
+            Resolution::Second,
+            &[
+                "2025-11-28T10:00:01.25Z 250ms GET /a 200 10.0.0.1 curl/8 -",
+                "2025-11-28T10:00:02.497Z 3ms GET /b 502 10.0.0.1 Mozilla/5.0 -",
+            ][..],
+            1,
+        ),
+        (
+            TRAEFIK,
+            "traefik",
+            Stamps::Start,
+            Resolution::Second,
+            &[
+                "2023-12-12T10:00:00.25Z 250ms GET /a?b=1 200 192.168.1.1 curl/8 -",
+                "2023-12-12T10:00:00.75Z 0ns POST /b 404 192.168.1.1 - -",
+            ],
+            0,
+        ),
+        (
+            TRAEFIK_JSON,
+            "traefik-json",
+            Stamps::Start,
+            Resolution::Nanosecond,
+            &["2023-12-12T10:00:00.123456789Z 250ms GET /a?b=1 200 192.168.1.1 curl/8 -"],
+            1,
+        ),
+        (
+            VHOST_COMBINED,
+            "vhost_combined",
+            Stamps::Start,
+            Resolution::Second,
+            &["2026-11-22T22:42:30.5Z - GET /x 200 10.0.0.1 curl/8 -"],
+            1,
+        ),
+        (
+            IIS_LOG,
+            "w3c",
+            Stamps::EndWithDuration,
+            Resolution::Second,
+            &[
+                "2026-01-19T13:12:15.25Z 250ms GET /a?b=1&c=2 200 203.0.113.7 Mozilla/5.0 (Windows NT 10.0) -",
+                "2026-01-19T13:12:16.485Z 15ms POST /b 404 203.0.113.7 - -",
+                "2026-01-19T13:12:17.5Z - GET /c 200 203.0.113.7 - -",
+            ],
+            0,
+        ),
+        (
+            CLOUDFRONT_LOG,
+            "w3c",
+            Stamps::EndWithDuration,
+            Resolution::Second,
+            &[
+                "2019-12-04T21:02:31Z 250ms GET /index.html?q=1 200 192.0.2.100 Mozilla/5.0 (X11; Linux) -",
+                "2019-12-04T21:02:31.749Z 1ms GET /b - 198.51.100.7 - -",
+            ],
+            0,
+        ),
+        (
+            HAPROXY_LOG,
+            "haproxy",
+            Stamps::Start,
+            Resolution::Millisecond,
+            &[
+                "2009-02-06T12:14:14.655Z 109ms GET /index.html?a=1 200 10.0.1.2 - -",
+                "2009-02-06T12:14:16.002Z 2ms POST /b 200 ::1 - -",
+            ],
+            3,
+        ),
+    ] {
+        let mut opened = Log::open(log.as_bytes(), None).unwrap();
+        let format = opened.format();
+        assert_eq!((format.name(), format.stamps(), format.resolution()), (name, stamps, resolution));
+        while opened.read().unwrap().is_some() {}
+        let (records, report) = records(None, log).unwrap();
+        assert_eq!(
+            (&records[..], report.left_out_count()),
+            (&expected.iter().map(|&line| line.to_owned()).collect::<Vec<_>>()[..], left_out),
+            "{name}: {report}"
+        );
+        if name != "w3c" {
+            assert_eq!(self::records(Some(name), log).unwrap().0, records, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_w3c_log_without_its_first_lines_is_read_by_the_name_of_its_server() {
+    let lines = |log: &str, count: usize| -> String {
+        log.split_inclusive('\n').filter(|line| !line.starts_with('#')).take(count).collect()
+    };
+    check(
+        "iis",
+        &lines(IIS_LOG, 1),
+        &["2026-01-19T13:12:15.25Z 250ms GET /a?b=1&c=2 200 203.0.113.7 Mozilla/5.0 (Windows NT 10.0) -"],
+    );
+    check(
+        "#Fields: time cs-uri cs-method",
+        "#Date: 2026-01-19 13:12:15\n13:12:15 /x PUT\n",
+        &["2026-01-19T13:12:15.5Z - PUT /x - - - -"],
+    );
+    for (format, message) in [
+        (
+            "w3c",
+            "x.log: expected lines in the format w3c, got none; line 1: expected a line `#Fields:` before it",
+        ),
+        (
+            "cloudfront",
+            "x.log: expected lines in the format cloudfront, got none; line 1: expected 33 columns, got 15",
+        ),
+        ("#Fields: date cs-uri", "expected columns with `time`, got none in `#Fields:`"),
+        ("#Fields: date time", "expected columns with `cs-uri-stem` or `cs-uri`, got none in `#Fields:`"),
+    ] {
+        let read = records(Some(format), &lines(IIS_LOG, 1)).map(|(records, _)| records);
+        assert_eq!(read, Err(message.to_owned()), "{format}");
+    }
+}
+
+#[test]
+fn a_log_may_begin_with_many_lines_that_are_no_requests() {
+    let start = "2026/11/22 22:42:29 [notice] 1#1: using the \"epoll\" event method\n".repeat(500);
+    let tls =
+        "127.0.0.1 - - [22/Nov/2026:22:42:29 +0000] \"\\x16\\x03\\x01\" 400 150 \"-\" \"-\"\n".repeat(200);
+    let (records, report) = records(None, &(start + &tls + COMBINED_LOG)).unwrap();
+    assert_eq!((records.len(), report.left_out_count()), (3, 700), "{report}");
+    let error = self::records(None, &tls).unwrap_err();
+    assert_eq!(error, "x.log: expected a log with requests, got 200 lines without one");
+}
+
+#[test]
+fn what_servers_log_for_other_than_requests_is_counted() {
+    for request in
+        ["PRI * HTTP/2.0", "-", "", "\\x16\\x03\\x01", "SSH-2.0-Go", "t3 12.2.1", "GET", "{\\x22id\\x22: 1}"]
+    {
+        let line = format!("127.0.0.1 - - [22/Nov/2026:22:42:29 +0000] \"{request}\" 400 150 \"-\" \"-\"\n");
+        let (records, report) = records(None, &(line + COMBINED_LOG)).unwrap();
+        assert_eq!((records.len(), report.left_out.len()), (3, 1), "{request}: {report}");
+        assert_eq!(report.left_out[0].reason, "lines without a request", "{request}");
+    }
+    let other = r#"{"level":"info","ts":1646861401.52,"logger":"admin","msg":"admin endpoint started"}"#;
+    let (records, report) = records(None, &format!("{other}\n{CADDY}\n{other}\n")).unwrap();
+    assert_eq!(
+        (records.len(), &report.left_out[0].reason[..], report.left_out[0].count),
+        (1, "lines without a request", 2)
+    );
+}
+
 const COMBINED_LOG: &str = r#"127.0.0.1 - - [22/Nov/2026:22:42:30 +0000] "GET /x HTTP/1.1" 200 2 "-" "a\x22b"
 127.0.0.1 - frank [22/Nov/2026:22:42:30 +0000] "POST /y HTTP/1.1" 201 - "-" "curl/7.88.1"
 127.0.0.1 - - [22/Nov/2026:22:42:31 +0000] "GET /z HTTP/1.1" 200 2500 "-" "curl/7.88.1"
@@ -184,8 +377,8 @@ fn well_known_formats_are_told_from_their_lines() {
             "2026-11-22T22:42:30.25Z - GET /x 200 10.1.1.1 a\"b -",
         ),
     ] {
-        let format =
-            detected(&[(log.lines().next().unwrap().as_bytes().to_vec(), Ended::Whole)].into()).unwrap();
+        let line = log.lines().next().unwrap().as_bytes().to_vec();
+        let (format, _) = detected(&[(line, Ended::Whole)].into()).unwrap();
         assert_eq!((format.name(), format.stamps(), format.resolution()), (name, stamps, resolution));
         let (records, report) = records(None, log).unwrap();
         assert_eq!(records.first().map(String::as_str), Some(first), "{name}");
@@ -253,14 +446,14 @@ fn bad_logs_and_formats_are_refused() {
         (
             None,
             "hello\n",
-            "x.log: expected a log in the form of combined, common, caddy or alb, got `hello`\nhint: --format takes \
-             the server's own log_format or LogFormat",
+            "x.log: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, \
+             vhost_combined, combined, common, got `hello`\nhint: --format takes the server's own log_format or LogFormat",
         ),
         (
             None,
             "",
-            "x.log: expected a log in the form of combined, common, caddy or alb, got no lines\nhint: --format \
-             takes the server's own log_format or LogFormat",
+            "x.log: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, \
+             vhost_combined, combined, common, got no lines\nhint: --format takes the server's own log_format or LogFormat",
         ),
         (Some("combined"), "\n\n", "x.log: expected a log, got no lines"),
         (
@@ -276,10 +469,10 @@ fn bad_logs_and_formats_are_refused() {
              missing field `ts` at line 1 column 2",
         ),
         (
-            Some("iis"),
+            Some("squid"),
             "",
-            "expected a format by name (caddy, alb, combined, nginx, apache, common), nginx's log_format or \
-             Apache's LogFormat, got `iis`",
+            "expected a format by name (caddy, traefik-json, w3c, iis, cloudfront, haproxy, alb, ingress-nginx, traefik, \
+             vhost_combined, combined, nginx, apache, common), nginx's log_format or Apache's LogFormat, got `squid`",
         ),
         (Some("log_format x"), "", "expected a name and a format behind `log_format`, got `x`"),
         (Some("log_format x escape=url '$msec';"), "", "expected escape=default, json or none, got `url`"),
@@ -336,7 +529,7 @@ a 101.000 "POST /again HTTP/1.1" 500 0.000
 #[test]
 fn whole_seconds_spread_within_bounded_memory() {
     let mut spread = Spread::new(Resolution::Second, false);
-    let Ok(stamped) = line::read(&Format::parse("$msec $request_uri").unwrap(), b"0 /") else {
+    let Ok(stamped) = line::read(&mut Format::parse("$msec $request_uri").unwrap(), b"0 /") else {
         panic!("it fits")
     };
     for second in 0..200 {

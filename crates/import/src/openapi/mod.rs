@@ -5,6 +5,7 @@
 
 mod refs;
 mod sample;
+mod style;
 #[cfg(test)]
 mod tests;
 
@@ -12,18 +13,20 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 use serde_json::Value;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use crate::error::{Error, Flaw};
 use crate::headers::{is_name, is_of_the_connection, is_value};
 use crate::report::{Report, shortened};
 use crate::text::read_text;
 use crate::workload::{
-    Body, Entry, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text, Workload, file_stem,
+    self, Body, Entry, OTHER_SCHEME, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text, Workload,
+    file_stem,
 };
 
 use self::refs::{Broken, resolved};
 use self::sample::Sampler;
+use self::style::{Part, Style, plain};
 
 /// The maximum number of operations; further ones are left out.
 pub const OPERATIONS_MAX: usize = 5_000;
@@ -43,6 +46,7 @@ pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> 
     check_version(&document)?;
     let mut importer = Importer {
         document: &document,
+        server: Server::first_of(&document).unwrap_or_default(),
         report: Report::default(),
         variables: BTreeMap::new(),
         api_keys: Vec::new(),
@@ -91,6 +95,8 @@ fn check_version(document: &Value) -> Result<(), Flaw> {
 
 struct Importer<'d> {
     document: &'d Value,
+    /// The server of operations that name none of their own.
+    server: Server,
     report: Report,
     /// The variables that credentials stand for, with placeholders.
     variables: BTreeMap<String, String>,
@@ -98,10 +104,68 @@ struct Importer<'d> {
     api_keys: Vec<String>,
     taken: HashSet<String>,
     files: Vec<StepFile>,
-    /// The files with the reasons for which they are only comments.
-    choices: Vec<(String, Option<String>)>,
+    /// The files with their methods, and the reasons for which they are only comments.
+    choices: Vec<(String, String, Option<String>)>,
     /// The number of those that may change data.
     changing: usize,
+}
+
+/// The server of operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Server {
+    /// The scheme and the host, if they are known.
+    origin: Option<String>,
+    /// The start of every path, without a slash at its end.
+    path: String,
+}
+
+impl Server {
+    /// The first server that a document, a path or an operation names.
+    fn first_of(holder: &Value) -> Option<Self> {
+        let server = holder.get("servers")?.as_array()?.first()?;
+        let mut url = server.get("url")?.as_str()?.trim().to_owned();
+        for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
+            url =
+                url.replace(&format!("{{{name}}}"), &plain(variable.get("default").unwrap_or(&Value::Null)));
+        }
+        // The scheme is that of the description, which is not known.
+        let absolute = if url.starts_with("//") { format!("https:{url}") } else { url.clone() };
+        let end = |path: &str| path.trim_end_matches('/').to_owned();
+        match Url::parse(&absolute) {
+            // A variable without a value is no host.
+            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && parsed.has_host() => {
+                let is_known = !parsed.host_str().unwrap_or_default().contains(['{', '}']);
+                let origin = is_known.then(|| parsed.origin().ascii_serialization());
+                Some(Self { origin, path: end(parsed.path()) })
+            }
+            Ok(_) => None,
+            Err(_) if absolute.contains("://") => None,
+            Err(_) => {
+                let path = end(url.trim_start_matches("./").trim_start_matches('.'));
+                let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
+                Some(Self { origin: None, path: format!("{slash}{path}") })
+            }
+        }
+    }
+
+    /// The variable `{{base}}`.
+    fn base(&self) -> Option<String> {
+        self.origin.as_ref().map(|origin| format!("{origin}{}", self.path))
+    }
+
+    /// The start of URLs of operations of this server, where `whole` is that of the document.
+    fn start(&self, whole: &Self) -> Text {
+        match (&self.origin, &whole.origin) {
+            _ if self == whole && self.origin.is_some() => Text::variable("base"),
+            (Some(origin), _) => Text::literal(format!("{origin}{}", self.path)),
+            (None, Some(origin)) => Text::literal(format!("{origin}{}", self.path)),
+            (None, None) => Text::variable("base").then(self.path.clone()),
+        }
+    }
+
+    fn scheme(&self) -> Option<&str> {
+        self.origin.as_ref()?.split(':').next()
+    }
 }
 
 impl<'d> Importer<'d> {
@@ -125,7 +189,14 @@ impl<'d> Importer<'d> {
                     self.report.leave_out("operations beyond the maximum", || format!("{method} {path}"));
                     continue;
                 }
-                match self.entry(path, &method, item, operation) {
+                let own = Server::first_of(operation).or_else(|| Server::first_of(item));
+                let server = own.unwrap_or_else(|| self.server.clone());
+                if self.server.scheme().is_some_and(|scheme| server.scheme().is_some_and(|own| own != scheme))
+                {
+                    self.report.leave_out(OTHER_SCHEME, || format!("{method} {path}"));
+                    continue;
+                }
+                match self.entry(path, &method, item, operation, &server) {
                     Ok((entry, is_made_up)) => {
                         made_up += u64::from(is_made_up);
                         self.add(path, &method, operation, entry);
@@ -158,7 +229,7 @@ impl<'d> Importer<'d> {
         } else {
             None
         };
-        self.choices.push((name.clone(), reason));
+        self.choices.push((name.clone(), method.to_owned(), reason));
         self.files.push(StepFile { name, comments, entries: vec![entry] });
         self.report.carried += 1;
     }
@@ -170,11 +241,14 @@ impl<'d> Importer<'d> {
         method: &str,
         item: &'d Value,
         operation: &'d Value,
+        server: &Server,
     ) -> Result<(Entry, bool), Broken> {
         let mut sampler = Sampler::new(self.document);
         let mut entry = Entry { method: method.to_owned(), ..Entry::default() };
         let mut path = path.to_owned();
         let mut cookies = Vec::new();
+        // Parts of the query that are encoded as they are to be.
+        let mut encoded: Vec<String> = Vec::new();
         for parameter in self.parameters(item, operation)? {
             let text = |name: &str| parameter.get(name).and_then(Value::as_str).unwrap_or_default();
             let name = text("name");
@@ -189,23 +263,31 @@ impl<'d> Importer<'d> {
                     None => sampler.of_holder(parameter)?,
                 };
             let value = value.unwrap_or(Value::String("text".to_owned()));
+            let style = Style::of(parameter, text("in"));
             match text("in") {
-                "path" => path = path.replace(&format!("{{{name}}}"), &path_text(&joined(&value))),
+                "path" => path = path.replace(&format!("{{{name}}}"), &style.path(name, &value)),
                 "query" => {
-                    let fields = query(name, &value);
-                    entry.query.extend(fields.into_iter().filter(|(name, _)| !name.is_empty()));
+                    for part in style.query(name, &value) {
+                        match part {
+                            Part::Field(name, _) if name.is_empty() => {}
+                            Part::Field(name, value) => entry.query.push((name, Text::literal(value))),
+                            Part::Encoded(text) => encoded.push(text),
+                        }
+                    }
                 }
                 // These three are described elsewhere in the document.
                 "header"
                     if ["accept", "content-type", "authorization"]
                         .contains(&&name.to_ascii_lowercase()[..]) => {}
-                "header" => self.add_header(&mut entry, name, joined(&value)),
-                "cookie" => cookies.push(format!("{name}={}", joined(&value))),
+                "header" => self.add_header(&mut entry, name, style.header(&value)),
+                "cookie" => cookies.extend(style.cookies(name, &value)),
                 _ => {}
             }
         }
         let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
-        entry.url = Text::variable("base").then(format!("{slash}{path}"));
+        let mark = if path.contains('?') { "&" } else { "?" };
+        let query = if encoded.is_empty() { String::new() } else { format!("{mark}{}", encoded.join("&")) };
+        entry.url = server.start(&self.server).then(format!("{slash}{path}{query}"));
         let (status, accept) = self.expected(operation)?;
         entry.status = status;
         if let Some(accept) = accept {
@@ -340,11 +422,16 @@ impl<'d> Importer<'d> {
                 .ok()
                 .and_then(|text| Body::of(text.as_bytes(), Some(kind))),
             (Preference::Form, Value::Object(object)) => {
-                Some(Body::Form(object.iter().map(|(name, value)| (name.clone(), joined(value))).collect()))
+                let fields = object.iter().flat_map(|(name, value)| form_fields(media, name, value));
+                Some(Body::Form(fields.collect()))
             }
             (Preference::Multipart, Value::Object(object)) => {
                 let named = object.iter().filter(|(name, _)| !name.is_empty());
-                let parts = named.map(|(name, value)| (name.clone(), Part::Text(joined(value))));
+                // Each item of a list is a part of its own.
+                let parts = named.flat_map(|(name, value)| {
+                    let items = value.as_array().map_or_else(|| vec![value], |items| items.iter().collect());
+                    items.into_iter().map(|item| (name.clone(), workload::Part::Text(plain(item))))
+                });
                 Some(Body::Multipart(parts.collect()))
             }
             (_, Value::String(text)) => Some(Body::Text(text)),
@@ -367,12 +454,13 @@ impl<'d> Importer<'d> {
                 reason.map_or_else(String::new, |first| format!("; {} {}", first.count, first.reason));
             return Err(Flaw::whole(format!("expected a description with operations, got none{reason}")));
         }
-        let base = self.server();
+        let base = self.server.base();
         let mut comments = vec!["Made by httperf import openapi.".to_owned()];
         if base.is_none() {
             comments.push("The description names no server: give one with --base.".to_owned());
             self.report.note("the description names no server: give one with --base");
         }
+        comments.extend(self.choose_others());
         if !self.variables.is_empty() {
             let names: Vec<&str> = self.variables.keys().map(String::as_str).collect();
             self.report.note(format!("set the variables {} in the workload", names.join(", ")));
@@ -382,14 +470,16 @@ impl<'d> Importer<'d> {
             self.report
                 .note(format!("{changing} operations may change data: they are comments in the scenario"));
         }
-        let beyond = (self.choices.len() - changing).saturating_sub(REQUESTS_MAX);
+        let is_beyond = |choice: &&(String, String, Option<String>)| choice.2.as_deref() == Some(TOO_MANY);
+        let beyond = self.choices.iter().filter(is_beyond).count();
         if beyond > 0 {
             self.report.note(format!(
                 "{beyond} operations are beyond the first {REQUESTS_MAX}: they are comments in the scenario"
             ));
         }
-        let disabled = (changing == self.choices.len()).then(|| "No operation only reads.".to_owned());
-        let scenario = Scenario { name: name.to_owned(), steps: vec![Step::Choose(self.choices)], disabled };
+        let choices = self.choices.into_iter().map(|(file, _, reason)| (file, reason)).collect();
+        let steps = vec![Step::Choose(choices)];
+        let scenario = Scenario { name: name.to_owned(), steps, disabled: None };
         let workload = Workload {
             comments,
             base,
@@ -401,18 +491,32 @@ impl<'d> Importer<'d> {
         Ok((workload, self.report))
     }
 
-    /// The URL of the first server, if it has a host.
-    fn server(&self) -> Option<String> {
-        let server = self.document.get("servers")?.as_array()?.first()?;
-        let mut url = server.get("url")?.as_str()?.to_owned();
-        for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
-            let default = variable.get("default").and_then(Value::as_str).unwrap_or_default();
-            url = url.replace(&format!("{{{name}}}"), default);
+    /// Where no operation only reads, has the scenario make those that change least, and returns a sentence about it.
+    fn choose_others(&mut self) -> Option<String> {
+        if self.choices.iter().any(|(_, _, reason)| reason.is_none()) {
+            return None;
         }
-        let url =
-            Url::parse(&url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())?;
-        let path = url.path().trim_end_matches('/');
-        Some(format!("{}{path}", url.origin().ascii_serialization()))
+        let method = METHODS
+            .iter()
+            .map(|method| method.to_ascii_uppercase())
+            .find(|method| self.choices.iter().any(|(_, known, _)| known == method))?;
+        let mut count = 0;
+        for (_, _, reason) in self.choices.iter_mut().filter(|(_, known, _)| *known == method) {
+            count += 1;
+            *reason = (count > REQUESTS_MAX).then(|| TOO_MANY.to_owned());
+            self.changing -= 1;
+        }
+        let sentence = match &method[..] {
+            "HEAD" | "OPTIONS" => {
+                format!("no operation gets anything: the scenario makes the {method} operations")
+            }
+            _ => format!(
+                "no operation only reads: the scenario makes the {method} operations, which may change data"
+            ),
+        };
+        self.report.note(&sentence);
+        let (first, rest) = sentence.split_at_checked(1)?;
+        Some(format!("{}{rest}.", first.to_ascii_uppercase()))
     }
 }
 
@@ -436,30 +540,23 @@ fn preference(kind: &str) -> Preference {
     }
 }
 
-/// A value as one text: lists with commas.
-fn joined(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(joined).collect::<Vec<_>>().join(","),
-        Value::Null => String::new(),
-        other => other.to_string(),
+/// The fields of a form for a property of its schema, as the media type has them encoded. Objects are JSON unless a style
+/// is given.
+fn form_fields(media: &Value, name: &str, value: &Value) -> Vec<(String, String)> {
+    let encoding = media.get("encoding").and_then(|encoding| encoding.get(name)).unwrap_or(&Value::Null);
+    let has_style = ["style", "explode"].iter().any(|key| encoding.get(key).is_some());
+    if value.is_object() && !has_style {
+        return vec![(name.to_owned(), plain(value))];
     }
-}
-
-/// A parameter of the query: lists repeat its name, and the fields of objects stand for themselves.
-fn query(name: &str, value: &Value) -> Vec<(String, Text)> {
-    match value {
-        Value::Array(list) => {
-            list.iter().map(|item| (name.to_owned(), Text::literal(joined(item)))).collect()
+    let part = |part| match part {
+        Part::Field(name, value) => (name, value),
+        Part::Encoded(text) => {
+            let pair = url::form_urlencoded::parse(text.as_bytes()).next();
+            pair.map_or_else(
+                || (name.to_owned(), String::new()),
+                |(name, value)| (name.into_owned(), value.into_owned()),
+            )
         }
-        Value::Object(object) => {
-            object.iter().map(|(name, value)| (name.clone(), Text::literal(joined(value)))).collect()
-        }
-        value => vec![(name.to_owned(), Text::literal(joined(value)))],
-    }
-}
-
-/// A text as a segment of a path.
-fn path_text(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+    };
+    Style::of(encoding, "query").query(name, value).into_iter().map(part).collect()
 }

@@ -153,6 +153,98 @@ fn json_is_read_as_well() {
 }
 
 #[test]
+fn parameters_and_forms_are_written_in_their_styles() {
+    let text = r##"{"openapi":"3.1.0","paths":{"/a/{id}/{m}":{"post":{"parameters":[
+        {"name":"id","in":"path","example":["x","y z"]},{"name":"m","in":"path","style":"matrix","example":5},
+        {"name":"tags","in":"query","explode":false,"example":["r","g,b"]},
+        {"name":"f","in":"query","style":"deepObject","example":{"a":5,"b":{"c":1}}},
+        {"name":"s","in":"query","style":"spaceDelimited","example":["r","g"]},
+        {"name":"l","in":"query","example":["r","g"]},
+        {"name":"X-L","in":"header","example":["r","g"]},{"name":"c","in":"cookie","example":{"k":"v"}}],
+        "requestBody":{"content":{"application/x-www-form-urlencoded":{"example":{"l":[1,2],"o":{"a":1},"d":[3,4],"p":{"x":1}},
+        "encoding":{"d":{"explode":false},"p":{"style":"deepObject"}}}}}},
+        "put":{"requestBody":{"content":{"multipart/form-data":{"example":{"l":[1,2],"o":{"a":1}}}}}}}}}"##;
+    let (workload, _) = import(text).unwrap();
+    assert_eq!(
+        workload.files[0].written(),
+        "# @name POST /a/{id}/{m}\nPOST {{base}}/a/x,y%20z/;m=5?tags=r,g%2Cb&s=r%20g\nX-L: r,g\nCookie: k=v\n[Query]\nf[a]: \
+         5\nf[b][c]: 1\nl: r\nl: g\n[Form]\nd: 3,4\nl: 1\nl: 2\no: {\"a\":1}\np[x]: 1\nHTTP *\n"
+    );
+    assert!(workload.files[1].written().ends_with("[Multipart]\nl: 1\nl: 2\no: {\"a\":1}\nHTTP *\n"));
+}
+
+#[test]
+fn servers_may_be_relative_and_belong_to_an_operation() {
+    let get = |servers: &str| format!(r#"{{"get":{{{servers}}}}}"#);
+    for (whole, own, base, expected) in [
+        (r#"[{"url":"/v1/"}]"#, "", None, "{{base}}/v1/a"),
+        (r#"[{"url":"v1"}]"#, "", None, "{{base}}/v1/a"),
+        (r#"[{"url":"/"}]"#, "", None, "{{base}}/a"),
+        (r#"[{"url":"."}]"#, "", None, "{{base}}/a"),
+        (r#"[{"url":"//shop.example/v1"}]"#, "", Some("https://shop.example/v1"), "{{base}}/a"),
+        (r#"[{"url":"https://{host}/v1"}]"#, "", None, "{{base}}/v1/a"),
+        (
+            r#"[{"url":"{scheme}://h/v1","variables":{"scheme":{"default":"http"}}}]"#,
+            "",
+            Some("http://h/v1"),
+            "{{base}}/a",
+        ),
+        ("[]", r#""servers":[{"url":"https://own.example/x"}]"#, None, "https://own.example/x/a"),
+        (
+            r#"[{"url":"https://shop.example/v1"}]"#,
+            r#""servers":[{"url":"https://own.example/x/"}]"#,
+            Some("https://shop.example/v1"),
+            "https://own.example/x/a",
+        ),
+        (
+            r#"[{"url":"https://shop.example/v1"}]"#,
+            r#""servers":[{"url":"/v2"}]"#,
+            Some("https://shop.example/v1"),
+            "https://shop.example/v2/a",
+        ),
+    ] {
+        let text = format!(r#"{{"openapi":"3.1.0","servers":{whole},"paths":{{"/a":{}}}}}"#, get(own));
+        let (workload, report) = import(&text).unwrap();
+        assert_eq!(workload.base.as_deref(), base, "{text}");
+        let hurl = workload.files[0].written();
+        assert!(hurl.contains(&format!("GET {expected}\n")), "{text}: {hurl}");
+        assert_eq!(report.to_string().contains("--base"), base.is_none(), "{report}");
+    }
+    let text = r#"{"openapi":"3.1.0","servers":[{"url":"https://a"}],"paths":{"/a":{"get":{}},"/b":{"servers":[{"url":"http://b"}],"get":{}}}}"#;
+    assert_eq!(import(text).unwrap().1.left_out[0].reason, OTHER_SCHEME);
+}
+
+#[test]
+fn a_description_that_gets_nothing_has_a_scenario_all_the_same() {
+    for (methods, expected, note) in [
+        (
+            &["post", "delete"][..],
+            "post-a.hurl",
+            "no operation only reads: the scenario makes the POST operations, which may change data",
+        ),
+        (
+            &["delete"],
+            "delete-a.hurl",
+            "no operation only reads: the scenario makes the DELETE operations, which may change data",
+        ),
+        (
+            &["head", "put"],
+            "head-a.hurl",
+            "no operation gets anything: the scenario makes the HEAD operations",
+        ),
+    ] {
+        let operations: serde_json::Map<String, Value> =
+            methods.iter().map(|method| ((*method).to_owned(), json!({}))).collect();
+        let document = json!({"openapi": "3.1.0", "paths": {"/a": operations}});
+        let (workload, report) = import(&document.to_string()).unwrap();
+        let toml: toml::Table = workload.toml().parse().unwrap();
+        let choices = toml["scenario"][0]["steps"][0]["choose"].as_array().unwrap();
+        assert_eq!((choices.len(), choices[0]["run"].as_str()), (1, Some(expected)));
+        assert!(report.notes.iter().any(|known| known == note), "{report}");
+    }
+}
+
+#[test]
 fn what_no_request_can_have_is_left_out() {
     let text = r##"{"openapi":"3.1.0","paths":{"a":{"post":{"requestBody":{"content":{"text/plain":{"example":"x"}}},
         "parameters":[{"name":"Content-Length","in":"header","example":1},{"name":"a b","in":"header","example":1},

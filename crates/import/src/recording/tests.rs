@@ -89,7 +89,7 @@ fn what_is_of_another_form_is_refused() {
         (
             None,
             "hello\n",
-            "a: expected a log in the form of combined, common, caddy or alb, got `hello`\nhint: --format takes \
+            "a: expected a log in one of the forms caddy, traefik-json, w3c, haproxy, alb, ingress-nginx, traefik, vhost_combined, combined, common, got `hello`\nhint: --format takes \
              the server's own log_format or LogFormat",
         ),
         (

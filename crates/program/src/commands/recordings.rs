@@ -10,10 +10,11 @@ use crate::command_line::grammar::{ParseStop, Value};
 /// Details of `--format`.
 pub(crate) const FORMAT: &[&str] = &[
     "Takes nginx's log_format or Apache's LogFormat as the server's configuration has it, in quotes for the shell, or a \
-     name: combined, common, nginx or apache (combined, from this server), caddy (its JSON), alb (of AWS). Default: told \
-     from the first lines, if it is one of these.",
-    "nginx, Caddy and load balancers stamp the end of a request: its duration, if the log has it, tells the start. Apache \
-     stamps the start. Stamps of whole seconds are spread evenly within the second.",
+     name: combined, common, nginx or apache (combined, from this server), vhost_combined, ingress-nginx, traefik, \
+     traefik-json, caddy (its JSON), haproxy (its httplog), w3c, iis or cloudfront (W3C, with their usual columns), alb (of \
+     AWS). Default: told from the first lines, if it is one of these. The line `#Fields:` of a W3C log will do, too.",
+    "nginx, Caddy, IIS and load balancers of AWS stamp the end of a request: its duration, if the log has it, tells the \
+     start. Apache, Traefik and HAProxy stamp the start. Stamps of whole seconds are spread evenly within the second.",
 ];
 
 /// Details of `--client-by`.

@@ -3,6 +3,7 @@
 //! The crate `httperf-import` reads the recordings; here are the options, the files, and the account of what was
 //! carried over.
 
+mod nearby;
 mod output;
 
 use std::ffi::{OsStr, OsString};
@@ -212,7 +213,10 @@ fn import(program: &Program, args: &ImportArgs, kind: Kind, file: &OsStr) -> Res
             let options = har::Options { all_origins: args.all_origins, one_visit: args.one_visit };
             workload(&output, har::read(open(file)?, options))
         }
-        Kind::Curl => workload(&output, curl::read(open(file)?, &output.stem)),
+        Kind::Curl => {
+            let mut files = |path: &str| nearby::read(file, path);
+            workload(&output, curl::read(open(file)?, &output.stem, &mut files))
+        }
         Kind::OpenApi => workload(&output, openapi::read(open(file)?, &output.stem)),
     }
 }

@@ -69,7 +69,7 @@ struct Tool {
     /// The name of its program.
     name: &'static str,
     /// Translates the words behind its name, or says in a sentence why not.
-    translate: fn(&[String]) -> Result<Load, String>,
+    translate: fn(&[Vec<u8>]) -> Result<Load, String>,
 }
 
 const TOOLS: &[Tool] = &[
@@ -100,7 +100,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     if args.run {
         return run(program, &words);
     }
-    let line = [program.typed(), b" ", quoted(&words).as_bytes(), b"\n"].concat();
+    let line = [program.typed(), b" ", &quoted(&words), b"\n"].concat();
     command.print(&line).map_or_else(|status| status, |()| ExitCode::SUCCESS)
 }
 
@@ -120,24 +120,19 @@ fn shown(note: &str) -> String {
 #[derive(Debug)]
 struct Translation {
     /// The words behind `httperf`.
-    words: Vec<String>,
+    words: Vec<OsString>,
     /// Sentences about what is different.
     notes: Vec<String>,
 }
 
 /// Translates the name of a tool with its words.
 fn translate(typed: &[Vec<u8>]) -> Result<Translation, ParseStop> {
-    let mut typed = typed.iter().map(|word| {
-        String::from_utf8(word.clone()).map_err(|_| {
-            let shown = String::from_utf8_lossy(word);
-            ParseStop::rejected(format!("expected words in UTF-8, got `{shown}`"))
-        })
-    });
     let known = || TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
-    let name = typed.next().ok_or_else(|| {
-        ParseStop::rejected(format!("expected the name of a tool ({}) and its words, got none", known()))
-    })??;
-    let words = typed.collect::<Result<Vec<_>, _>>()?;
+    let Some((name, words)) = typed.split_first() else {
+        let message = format!("expected the name of a tool ({}) and its words, got none", known());
+        return Err(ParseStop::rejected(message));
+    };
+    let name = String::from_utf8_lossy(name).into_owned();
     let base_name = name.rsplit('/').next().unwrap_or_default();
     if base_name == "k6" {
         return Err(ParseStop::rejected(NO_SCRIPTS));
@@ -146,9 +141,9 @@ fn translate(typed: &[Vec<u8>]) -> Result<Translation, ParseStop> {
         ParseStop::rejected(format!("expected the name of a tool ({}), got `{name}`", known()))
     })?;
     let refused = |reason: &str| ParseStop::rejected(format!("{}: {reason}", tool.name));
-    let load = (tool.translate)(&words).map_err(|reason| refused(&reason))?;
+    let load = (tool.translate)(words).map_err(|reason| refused(&reason))?;
     let (words, notes) = load.into_words();
-    let parsed = Args::default().parse(&words.iter().map(OsString::from).collect::<Vec<_>>());
+    let parsed = Args::default().parse(&words);
     parsed.map_err(|stop| match stop {
         ParseStop::Usage(message) | ParseStop::Rejected { message, .. } => {
             refused(&format!("cannot be translated: {}", String::from_utf8_lossy(&message)))
@@ -163,12 +158,12 @@ const NO_SCRIPTS: &str = "k6: its scripts cannot be translated; of its options, 
                           --duration 30, --iterations N is --num-calls N, and a constant-arrival-rate is --request-rate R";
 
 /// Words as a shell takes them.
-fn quoted(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).expect("a command line has no NUL bytes")
+fn quoted(words: &[OsString]) -> Vec<u8> {
+    shlex::bytes::try_join(words.iter().map(|word| word.as_bytes())).expect("a command line has no NUL bytes")
 }
 
 /// Puts this program with other words in the place of this process.
-fn run(program: &Program, words: &[String]) -> ExitCode {
+fn run(program: &Program, words: &[OsString]) -> ExitCode {
     let started = std::env::current_exe()
         .map(|file| process::Command::new(file).arg0(OsStr::from_bytes(program.typed())).args(words).exec());
     let error = started.unwrap_or_else(|error| error);

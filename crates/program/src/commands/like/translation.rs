@@ -1,5 +1,8 @@
 //! A load in the form that all tools share, and the command line of httperf that offers it.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
 use httperf_import::words::Expected;
 use httperf_plan::url::HttpUrl;
 
@@ -115,6 +118,8 @@ pub(super) enum Version {
 pub(super) enum Body {
     /// This text.
     Text(String),
+    /// These bytes.
+    Bytes(Vec<u8>),
     /// The contents of the file of this name.
     File(String),
     /// A form of these fields, as `NAME=VALUE` or `NAME=@FILE`.
@@ -212,7 +217,7 @@ impl Load {
     }
 
     /// The words behind `httperf` that offer this load, and the notes about it.
-    pub(super) fn into_words(mut self) -> (Vec<String>, Vec<String>) {
+    pub(super) fn into_words(mut self) -> (Vec<OsString>, Vec<String>) {
         let mut words = Words(Vec::new());
         if let Some(Target::List { file, .. }) = &self.target {
             words.option("--targets", file);
@@ -223,7 +228,7 @@ impl Load {
         if self.verifies && self.is_https() {
             words.flag("--ssl-verify");
         }
-        words.0.append(&mut self.further);
+        words.0.extend(self.further.drain(..).map(OsString::from));
         let sizes_buffers = words.0.iter().any(|word| word == "--send-buffer");
         if self.pace != Pace::Once && !sizes_buffers {
             words.flag("--system-buffers");
@@ -237,7 +242,7 @@ impl Load {
         }
         if let Some(Target::Url { text, .. }) = self.target.take() {
             // Behind the options, as POSIXLY_CORRECT makes a word end them.
-            words.0.push(text);
+            words.0.push(text.into());
         }
         self.note_placeholders(&words.0);
         self.note_agent();
@@ -365,7 +370,7 @@ impl Load {
         if let Some(codings) = self.accept_encoding.filter(|_| !self.has_header("Accept-Encoding")) {
             self.headers.push(format!("Accept-Encoding: {codings}"));
         }
-        let has_body = matches!(self.body, Some(Body::Text(_) | Body::File(_)));
+        let has_body = matches!(self.body, Some(Body::Text(_) | Body::Bytes(_) | Body::File(_)));
         if let Some(content_type) =
             self.body_type.take().filter(|_| has_body && !self.has_header("Content-Type"))
         {
@@ -389,6 +394,7 @@ impl Load {
         match self.body.take() {
             None => {}
             Some(Body::Text(text)) => words.option("--body", text),
+            Some(Body::Bytes(bytes)) => words.option("--body", OsString::from_vec(bytes)),
             Some(Body::File(file)) => words.option("--body-file", file),
             Some(Body::Form(fields)) => {
                 if !fields.iter().any(|field| field.contains("=@")) {
@@ -400,9 +406,10 @@ impl Load {
         }
     }
 
-    fn note_placeholders(&mut self, words: &[String]) {
+    fn note_placeholders(&mut self, words: &[OsString]) {
         let placeholders = ["{seq}", "{uuid}", "{rand:"];
-        let found = placeholders.iter().find(|text| words.iter().any(|word| word.contains(*text)));
+        let found =
+            placeholders.iter().find(|text| words.iter().any(|word| word.to_string_lossy().contains(*text)));
         if let Some(text) = found {
             self.notes
                 .push(format!("`{text}` has a meaning here, which --body in `httperf --help` explains"));
@@ -451,15 +458,15 @@ impl Load {
 const SURELY_KEPT: u64 = 100;
 
 /// The words of a command line.
-struct Words(Vec<String>);
+struct Words(Vec<OsString>);
 
 impl Words {
     fn flag(&mut self, name: &str) {
-        self.0.push(name.to_owned());
+        self.0.push(name.into());
     }
 
-    fn option(&mut self, name: &str, value: impl Into<String>) {
-        self.0.extend([name.to_owned(), value.into()]);
+    fn option(&mut self, name: &str, value: impl Into<OsString>) {
+        self.0.extend([name.into(), value.into()]);
     }
 }
 

@@ -12,8 +12,11 @@ pub(super) const VEGETA: Tool = Tool {
     name: "vegeta",
     translate: |words| {
         let words = match words.split_first() {
-            Some((command, words)) if command == "attack" => words,
-            Some((command, _)) => return Err(format!("expected `vegeta attack`, got `vegeta {command}`")),
+            Some((command, words)) if command == b"attack" => words,
+            Some((command, _)) => {
+                let command = String::from_utf8_lossy(command);
+                return Err(format!("expected `vegeta attack`, got `vegeta {command}`"));
+            }
             None => return Err("expected `vegeta attack`, got `vegeta`".to_owned()),
         };
         let mut state = State::new();

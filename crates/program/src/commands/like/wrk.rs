@@ -62,7 +62,7 @@ fn positive_duration(text: &str) -> Result<f64, Expected> {
     if seconds > 0.0 { Ok(seconds) } else { Err(Expected("a time above 0")) }
 }
 
-fn translate(words: &[String]) -> Result<Load, String> {
+fn translate(words: &[Vec<u8>]) -> Result<Load, String> {
     let mut load = Load::new("wrk");
     (load.connections, load.threads, load.duration) = (10, Some(2), Some(10.0));
     load.names_itself = false;
