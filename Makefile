@@ -13,12 +13,12 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
 # The checks of `make test`, in this order. Those joined by `+` run at the same time.
-CHECKS = bootstrap format tests+python+lints+docs measured licences fuzz-minute
+CHECKS = bootstrap format tests+python+lints+docs measured licences advisories fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs semver generated licences \
+.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs semver generated licences advisories \
         fuzz-minute bench-smoke instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
@@ -97,6 +97,9 @@ generated: ## check that generated files are up to date
 
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
+
+advisories: ## check the dependencies against known advisories, if the database can be had
+	scripts/advisories.sh
 
 # Without quic_datagrams, which finds an overflow in quinn-proto (docs/internals/quic.md).
 fuzz-minute: ## fuzz what comes from peers, files and other ranks for a minute, if the tools are there

@@ -2,7 +2,7 @@
 # Checks the dependencies against deny.toml: with cargo-deny where it is installed, otherwise its two rules that
 # matter most (allowed licences, crates.io as the only source) with a few lines of Python.
 #
-# Advisories are left out on purpose: they need a database from the network and change without a change here.
+# `scripts/advisories.sh` looks for advisories.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

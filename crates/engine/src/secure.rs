@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -152,7 +153,7 @@ fn version(version: TlsVersion) -> Version {
 }
 
 fn open_key_log(path: &Path) -> Result<KeyLog, TlsError> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     let file = file.map_err(|source| TlsError::KeyLog { path: path.to_owned(), source })?;
     Ok(Arc::new(move |line| append_line(&file, line)))
 }

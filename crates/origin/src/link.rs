@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hyper::Version;
 use hyper::http::request::Parts;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::shared::Shared;
 use crate::stamps::{self, Stamp};
@@ -40,7 +41,12 @@ pub(crate) struct Link {
     read_at: Cell<Duration>,
     /// Stamps of replies that are about to be written.
     stamps: RefCell<Vec<Stamp>>,
+    /// Bytes that large messages may still take, for all streams together.
+    room: Semaphore,
 }
+
+/// The bytes of large messages that a connection holds until its client takes them.
+const MESSAGES_HELD: usize = 8 << 20;
 
 impl Link {
     pub(crate) fn new(shared: Rc<Shared>) -> Self {
@@ -52,7 +58,16 @@ impl Link {
             traffic: Cell::new(0),
             read_at: Cell::default(),
             stamps: RefCell::default(),
+            room: Semaphore::new(MESSAGES_HELD),
         }
+    }
+
+    /// Waits until there is room for a message of this size, which the result keeps. Clients that read nothing make the server hold
+    /// no more than that.
+    pub(crate) async fn hold(&self, size: usize) -> Option<SemaphorePermit<'_>> {
+        let size = u32::try_from(size.min(MESSAGES_HELD)).unwrap_or(u32::MAX);
+        // It is never closed.
+        self.room.acquire_many(size).await.ok()
     }
 
     /// Keeps the connection open without traffic until the result is dropped.

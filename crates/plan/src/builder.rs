@@ -81,6 +81,7 @@ impl Plan {
             spin: false,
             watch: Watch::default(),
             limits: Limits::default(),
+            secrets_left_out: false,
         })
     }
 

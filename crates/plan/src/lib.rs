@@ -11,6 +11,7 @@ pub mod number;
 pub mod objective;
 pub mod prompts;
 pub mod scenario;
+pub mod secrets;
 pub mod session_file;
 pub mod targets_file;
 pub mod template;
@@ -134,6 +135,10 @@ pub struct PlanFields {
     pub watch: Watch,
     /// The bounds on memory, retries and work that a peer or a plan may cause.
     pub limits: Limits,
+    /// Stands `...` for what is secret in requests, as in a document that was printed: the plan cannot be run again. False by
+    /// default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secrets_left_out: bool,
 }
 
 impl PlanFields {

@@ -18,6 +18,7 @@ use crate::terminal::messages::Program;
 /// Does what the words of this process say, and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    runner::let_full_files_be_errors();
     let argv: Vec<OsString> = std::env::args_os().collect();
     let (program, words) = match argv.split_first() {
         Some((typed, words)) => (Program::started_as(typed), words),

@@ -19,6 +19,7 @@ use crate::rpc;
 use crate::streams::{answer_lines, open_streams};
 use crate::told;
 use crate::verdict::Level;
+use crate::visible::is_deceptive;
 use crate::visits::ScenarioRow;
 use crate::websocket;
 
@@ -97,7 +98,7 @@ impl Answer<'_> {
     fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;
         // A list of requests may hold anything.
-        let title = about::url(plan).replace(char::is_control, "\u{fffd}");
+        let title = about::url(plan).replace(is_deceptive, "\u{fffd}");
         let mut phases = format!("{} measured", time(figures.duration_s * 1e3));
         if let Some(warmup) = &summary.warmup {
             phases.push_str(&format!(" after {} of warm-up", time(in_ms(warmup.duration))));

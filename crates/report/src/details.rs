@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_plan::ReplyClock;
+use httperf_plan::{ReplyClock, secrets};
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::diagnosis::only_failure;
@@ -225,7 +225,7 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], failure: Opti
             (Some(status), None) => write!(f, "{status} ")?,
             (Some(status), Some(mismatch)) => write!(f, "{status} (unexpected {mismatch}) ")?,
         }
-        f.write_str(&printable(&call.uri))?;
+        f.write_str(&printable(&secrets::url(&call.uri)))?;
         match call.connection {
             None => f.write_str(", never sent")?,
             Some(_) if call.reused => f.write_str(", on a connection in use")?,

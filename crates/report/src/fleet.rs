@@ -12,6 +12,7 @@ use crate::forms::Screen;
 use crate::grid::{Column, Grid, widths};
 use crate::number::{count, fixed, ratio, time};
 use crate::verdict::{Finding, Level, Reason, Verdict, verdict};
+use crate::visible::is_deceptive;
 
 /// Ranks that carried out a run together: equal processes, each with its shards of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -288,7 +289,7 @@ impl Fleet {
             );
             [
                 rank.rank.to_string(),
-                rank.host.replace(char::is_control, "\u{fffd}"),
+                rank.host.replace(is_deceptive, "\u{fffd}"),
                 clock,
                 in_ms(rank.begun_late_ns),
                 rank.lag_p99_ns.map_or_else(|| "n/a".to_owned(), in_ms),

@@ -73,6 +73,15 @@ impl Screen {
     }
 }
 
+/// A document as a file keeps it.
+#[derive(Clone, Debug)]
+pub struct Lasting {
+    /// JSON.
+    pub json: String,
+    /// True if something in it is secret, so that nobody else may read the file.
+    pub has_secrets: bool,
+}
+
 /// A document that can be shown in several forms. Each is a pure function of it.
 pub trait Report {
     /// Kind of document.
@@ -85,8 +94,11 @@ pub trait Report {
     /// Text after the body: what follows from all measurements.
     fn ending(&self, screen: Screen) -> String;
 
-    /// The document in a form other than text; `None` if its kind has no such form.
+    /// The document in a form other than text, without what is secret; `None` if its kind has no such form.
     fn document(&self, form: Form) -> Option<String>;
+
+    /// The document as a file keeps it, so that it can be taken up again: JSON, with what is secret if anything is.
+    fn lasting(&self) -> Lasting;
 
     /// Picture of the document; `None` if its kind has none.
     fn picture(&self, style: &Style) -> Option<Picture>;

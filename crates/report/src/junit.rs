@@ -13,6 +13,7 @@ use crate::number::count;
 use crate::objectives::{Judged, Kept};
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
+use crate::visible::is_deceptive;
 use crate::visits::{FailedLook, ScenarioRow, StepRow, looks_of};
 
 /// A group of cases.
@@ -215,9 +216,11 @@ fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
     status
 }
 
-/// Removes the two characters that XML forbids and the writer lets pass. The writer handles the others.
+/// Removes the two characters that XML forbids and the writer lets pass, and replaces what could make a line read as another. The
+/// writer handles the others.
 fn text(text: &str) -> String {
-    text.replace(['\u{fffe}', '\u{ffff}'], "")
+    let is_deceptive = |letter: char| is_deceptive(letter) && !letter.is_control();
+    text.replace(['\u{fffe}', '\u{ffff}'], "").replace(is_deceptive, "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ pub enum ReadError {
     /// The file is not JSON.
     #[error("not JSON: {0}")]
     Json(serde_json::Error),
+    /// The file is something else that a run has written.
+    #[error("not a {0} of httperf, but {1}")]
+    Companion(Kind, &'static str),
     /// The file is JSON, but none of our documents.
     #[error("not a {0} of httperf: its `format` is not `{format}`", format = .0.format())]
     Format(Kind),
@@ -102,6 +105,26 @@ pub enum ReadError {
     Contents(Kind, String),
 }
 
+/// What a file is that a run has written beside its document, by its beginning.
+fn companion(bytes: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 5] = [
+        (b"call,due_s,", "a table of calls (--calls)"),
+        (b"<!DOCTYPE html>", "a page (--html), which was made of one (--output)"),
+        (b"<?xml ", "a file of test cases (--junit)"),
+        (b"<svg ", "a picture (--svg)"),
+        (b"Value ", "a distribution of latency (--hgrm)"),
+    ];
+    let line = bytes.split(|&byte| byte == b'\n').next()?;
+    let is_interval = |line: &[u8]| {
+        let line: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_slice(line).ok();
+        line.is_some_and(|line| ["from_s", "length_s", "phase"].iter().all(|name| line.contains_key(*name)))
+    };
+    if is_interval(line) {
+        return Some("a log of intervals (--interval-log), a line of JSON for each second of a run");
+    }
+    KNOWN.iter().find(|(start, _)| line.trim_ascii_start().starts_with(start)).map(|&(_, what)| what)
+}
+
 /// Fields that every version of every kind has.
 #[derive(Deserialize)]
 struct Head {
@@ -113,7 +136,10 @@ impl Head {
     fn of(json: &[u8]) -> Result<Self, ReadError> {
         serde_json::from_slice(json).or_else(|error| match error.classify() {
             serde_json::error::Category::Data => Ok(Self { format: None, version: None }),
-            _ => Err(ReadError::Json(error)),
+            _ => Err(match companion(json) {
+                Some(what) => ReadError::Companion(Kind::Result, what),
+                None => ReadError::Json(error),
+            }),
         })
     }
 
@@ -129,11 +155,38 @@ pub(crate) fn fields<T: DeserializeOwned>(kind: Kind, json: &[u8]) -> Result<T, 
     match head.kind() {
         Some(found) if found == kind => {}
         Some(found) => return Err(ReadError::Other { expected: kind, found }),
-        None => return Err(ReadError::Format(kind)),
+        None => {
+            let what = companion(json).map(|what| ReadError::Companion(kind, what));
+            return Err(what.unwrap_or(ReadError::Format(kind)));
+        }
     }
     let version = head.version.as_ref().and_then(serde_json::Value::as_u64);
     if let Some(newer) = version.filter(|&version| version > u64::from(kind.version())) {
         return Err(ReadError::Version(newer, kind));
     }
     json::read(json).map_err(|wrong| ReadError::Shape(kind, wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_writes_beside_its_document_is_known() {
+        let line = r#"{"from_s":0.0,"length_s":1.0,"phase":"measured"}"#;
+        for (text, expected) in [
+            (line.to_owned(), Some("a log of intervals (--interval-log)")),
+            (format!("{line}\n{line}\n"), Some("a log of intervals (--interval-log)")),
+            ("call,due_s,sent_s\n".to_owned(), Some("a table of calls (--calls)")),
+            ("{\"a\": 1}".to_owned(), None),
+            ("nonsense".to_owned(), None),
+        ] {
+            let found = companion(text.as_bytes());
+            let is_so = match (found, expected) {
+                (Some(found), Some(expected)) => found.starts_with(expected),
+                (found, expected) => found == expected,
+            };
+            assert!(is_so, "{text}: {found:?}");
+        }
+    }
 }

@@ -2,13 +2,13 @@
 
 use crate::capacity::{self, CapacityReport};
 use crate::compare::{self, Comparison};
-use crate::forms::{Form, Report, Screen};
+use crate::forms::{Form, Lasting, Report, Screen};
 use crate::pictures::{self, Picture, Style, SweepCurve};
 use crate::read::{Kind, ReadError};
 use crate::result::Document;
 use crate::sweep::{self, Sweep};
 use crate::tls_lab::{self, Results};
-use crate::{classic, csv_header, csv_row, hgrm, html, junit, text};
+use crate::{classic, csv_header, csv_row, hgrm, html, junit, text, visible};
 
 /// A document of any kind.
 #[derive(Clone, Debug)]
@@ -59,22 +59,26 @@ impl Report for Document {
     }
 
     fn body(&self, _: Screen) -> String {
-        classic(&self.plan, &self.summary).to_string()
+        visible::report(classic(&self.plan, &self.summary).to_string())
     }
 
     fn ending(&self, screen: Screen) -> String {
-        text::additions(self, screen)
+        visible::report(text::additions(self, screen))
     }
 
     fn document(&self, form: Form) -> Option<String> {
         match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::page(self)),
+            Form::Json => Some(self.without_secrets().json()),
+            Form::Html => Some(visible::page(html::page(self))),
             Form::Csv => Some(csv_header() + &csv_row(self)),
             Form::Junit => Some(junit::xml("httperf", &[junit::Suite::of(self)])),
             Form::Hgrm => Some(hgrm(&self.summary.completed().latency).to_string()),
             Form::Text | Form::Tsv | Form::Markdown => None,
         }
+    }
+
+    fn lasting(&self) -> Lasting {
+        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -88,22 +92,26 @@ impl Report for Sweep {
     }
 
     fn body(&self, screen: Screen) -> String {
-        sweep::text::body(self, screen)
+        visible::report(sweep::text::body(self, screen))
     }
 
     fn ending(&self, screen: Screen) -> String {
-        screen.fitted(sweep::text::ending(self))
+        visible::report(screen.fitted(sweep::text::ending(self)))
     }
 
     fn document(&self, form: Form) -> Option<String> {
         match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::sweep_page(self)),
+            Form::Json => Some(self.without_secrets().json()),
+            Form::Html => Some(visible::page(html::sweep_page(self))),
             Form::Csv => Some(sweep::rows::csv(self)),
             Form::Tsv => Some(sweep::rows::tsv(self)),
             Form::Junit => Some(self.junit()),
             Form::Text | Form::Markdown | Form::Hgrm => None,
         }
+    }
+
+    fn lasting(&self) -> Lasting {
+        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -117,20 +125,24 @@ impl Report for CapacityReport {
     }
 
     fn body(&self, screen: Screen) -> String {
-        capacity::text::body(self, screen)
+        visible::report(capacity::text::body(self, screen))
     }
 
     fn ending(&self, screen: Screen) -> String {
-        screen.fitted(capacity::text::ending(self))
+        visible::report(screen.fitted(capacity::text::ending(self)))
     }
 
     fn document(&self, form: Form) -> Option<String> {
         match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::capacity_page(self)),
+            Form::Json => Some(self.without_secrets().json()),
+            Form::Html => Some(visible::page(html::capacity_page(self))),
             Form::Csv => Some(capacity::rows::csv(self)),
             Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
         }
+    }
+
+    fn lasting(&self) -> Lasting {
+        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -144,22 +156,26 @@ impl Report for Comparison {
     }
 
     fn body(&self, screen: Screen) -> String {
-        compare::text::body(self, screen)
+        visible::report(compare::text::body(self, screen))
     }
 
     fn ending(&self, screen: Screen) -> String {
-        compare::text::ending(self, screen)
+        visible::report(compare::text::ending(self, screen))
     }
 
     fn document(&self, form: Form) -> Option<String> {
         match form {
             Form::Json => Some(self.json()),
-            Form::Html => Some(html::comparison_page(self)),
+            Form::Html => Some(visible::page(html::comparison_page(self))),
             Form::Csv => Some(compare::rows_csv::csv(self)),
             Form::Markdown => Some(self.markdown()),
             Form::Junit => Some(self.junit()),
             Form::Text | Form::Tsv | Form::Hgrm => None,
         }
+    }
+
+    fn lasting(&self) -> Lasting {
+        Lasting { json: self.json(), has_secrets: false }
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -173,20 +189,24 @@ impl Report for Results {
     }
 
     fn body(&self, screen: Screen) -> String {
-        tls_lab::text::body(self, screen)
+        visible::report(tls_lab::text::body(self, screen))
     }
 
     fn ending(&self, screen: Screen) -> String {
-        tls_lab::text::ending(self, screen)
+        visible::report(tls_lab::text::ending(self, screen))
     }
 
     fn document(&self, form: Form) -> Option<String> {
         match form {
             Form::Json => Some(tls_lab::document::json(self)),
-            Form::Html => Some(html::tls_lab_page(self)),
+            Form::Html => Some(visible::page(html::tls_lab_page(self))),
             Form::Csv => Some(tls_lab::csv::csv(self)),
             Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
         }
+    }
+
+    fn lasting(&self) -> Lasting {
+        Lasting { json: tls_lab::document::json(self), has_secrets: false }
     }
 
     fn picture(&self, _: &Style) -> Option<Picture> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use httperf_stats::{Tally, Timing};
 
 use crate::number::time;
+use crate::visible::is_deceptive;
 
 /// Width of the first column, here and in adjacent sections.
 pub(crate) const NAME_WIDTH: usize = 15;
@@ -35,7 +36,7 @@ pub(crate) fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally)
 pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::new();
     for letter in text.chars() {
-        match letter.is_control() {
+        match is_deceptive(letter) {
             true => shown.extend(letter.escape_default()),
             false => shown.push(letter),
         }

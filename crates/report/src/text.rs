@@ -14,6 +14,7 @@ use crate::streams::streams;
 use crate::times::times;
 use crate::tls::tls;
 use crate::verdict::verdict_section;
+use crate::visible;
 use crate::visits::visits;
 use crate::websocket::websockets;
 
@@ -23,7 +24,7 @@ impl Document {
     pub fn text(&self, full: bool) -> String {
         match full {
             true => self.plain_text(),
-            false => format!("{}{}", classic(&self.plan, &self.summary), section(self)),
+            false => visible::report(format!("{}{}", classic(&self.plan, &self.summary), section(self))),
         }
     }
 }

@@ -6,8 +6,8 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan, ReplyClock};
-use httperf_stats::{CallOutcome, Failure, Summary, Timing, samples_needed};
+use httperf_plan::{Arrivals, Plan, ReplyClock, Resumption};
+use httperf_stats::{CallOutcome, Failure, HandshakeKind, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +128,7 @@ impl Reason {
             | Finding::Unfinished { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
+            | Finding::NotResumed { .. }
             | Finding::ServerStall { .. }
             | Finding::SteadyFrom { .. }
             | Finding::NeverSteady => false,
@@ -157,6 +158,7 @@ impl Reason {
             | Finding::Unfinished { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
+            | Finding::NotResumed { .. }
             | Finding::ServerStall { .. }
             | Finding::SteadyFrom { .. }
             | Finding::NeverSteady
@@ -296,6 +298,13 @@ pub enum Finding {
     },
     /// The plan disabled the records that a verdict needs.
     NotRecorded,
+    /// Handshakes were to resume sessions, but few did.
+    NotResumed {
+        /// Share of the handshakes that were to resume one.
+        asked: f64,
+        /// Share of those that did.
+        share: f64,
+    },
     /// The server sent nothing for a while although replies were due.
     ServerStall {
         /// Length in seconds.
@@ -387,6 +396,7 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
         add(Level::Suspect, Finding::NotRecorded);
     }
     judge_resources(summary, &mut add);
+    judge_resumption(plan, summary, &mut add);
     if summary.calls_not_logged > 0 {
         add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
     }
@@ -584,6 +594,19 @@ fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     }
 }
 
+/// Judges whether handshakes resumed sessions as planned: a full one costs the server much more.
+fn judge_resumption(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let Some(Resumption::Share(asked)) = plan.tls.as_ref().map(|tls| tls.resumption) else { return };
+    let Some(figures) = summary.tls.as_deref() else { return };
+    let count = |kind| figures.handshakes_of(kind).time.moments.count() as f64;
+    let [full, resumed, early] = HandshakeKind::ALL.map(count);
+    let (all, resumed) = (full + resumed + early, resumed + early);
+    // The first ones have nothing to resume.
+    if resumed + 1.0 < all * asked / 2.0 {
+        add(Level::Suspect, Finding::NotResumed { asked, share: ratio(resumed, all) });
+    }
+}
+
 /// Notes events on the server that a reader of the figures should know about.
 fn note_server(summary: &Summary, service: &Timing, add: &mut impl FnMut(Level, Finding)) {
     if let (Some(stall), Some(usual)) = (summary.stall, usual_wait(summary, service))
@@ -647,6 +670,7 @@ impl Finding {
             Self::Unfinished { .. } => "unfinished",
             Self::LogIncomplete { .. } => "log incomplete",
             Self::NotRecorded => "not recorded",
+            Self::NotResumed { .. } => "not resumed",
             Self::ServerStall { .. } => "server stall",
             Self::SteadyFrom { .. } => "steady from",
             Self::NeverSteady => "never steady",
@@ -760,6 +784,12 @@ impl Display for Finding {
             ),
             Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
             Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),
+            Self::NotResumed { asked, share } => write!(
+                f,
+                "{} of the handshakes were to resume a session, but {} did: the server gave no tickets, or took none",
+                percent(asked),
+                percent(share)
+            ),
             Self::ServerStall { length_s, from_s } => write!(
                 f,
                 "the server stalled for {} s, {} s into the run: replies were due, but nothing came",

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use httperf_plan::Plan;
+use httperf_plan::{Plan, secrets};
 use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
@@ -24,7 +24,9 @@ impl Provenance {
     /// A run that begins now, by the command line of this process. `open_files` is its limit on open files.
     #[must_use]
     pub fn now(open_files: u64) -> Self {
-        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = secrets::command_line(&words);
         Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
     }
 

@@ -249,8 +249,8 @@ pub(super) const SEVERAL_RUNS: &[&str] = &[
      document, and `--resume` continues one; `--csv`, `--tsv`, `--html`, `--svg` and `--png` write other formats. \
      Rates at which the generator was the bottleneck are marked and ignored in the figures.",
     "`httperf capacity` finds the highest rate at which the server meets the objectives (`--slo`), with trials \
-     that get longer as the interval narrows. The first line gives the rate with its 95 % confidence interval, or \
-     the reason why there is none; the trials follow.",
+     that get longer as the interval narrows. The trials are printed as they are made; the last line gives \
+     the rate with its 95 % confidence interval, or the reason why there is none.",
     "`httperf compare` reports which figures of results written by `--output` are better or worse than those of \
      the first one, with 95 % confidence intervals. `httperf ab` makes alternating runs against two servers, or \
      with two sets of options, and compares them. `--fail-if` sets the changes that count as failures.",

@@ -260,6 +260,70 @@ fn the_terminal_is_given_back_when_signals_end_the_run() {
     }
 }
 
+/// Processor time of a running process and of those that it waits for.
+fn processor_time(pid: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_millis((ticks(11) + ticks(12)) * 10)
+}
+
+/// The process that runs under `setsid`.
+fn program_below(pid: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    children.trim().parse().unwrap_or(pid)
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_what_it_shows_and_not_the_run() {
+    let served = Served::start(&[]);
+    for options in [&["--live"][..], &[], &["--until=p99:1%", "--live"]] {
+        let terminal = Terminal::new();
+        let folder = tempfile::tempdir().unwrap();
+        let result = folder.path().join("r.json");
+        let load = served.load(4, options);
+        // A shell would pass the hangup on, which asks for an early end.
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+            .arg(load.get_program())
+            .args(load.get_args())
+            .arg("--output")
+            .arg(&result);
+        command.env("TERM", "xterm-256color");
+        let mut run = terminal.spawn(&command, Stdio::null());
+        terminal.wait_for("50");
+        thread::sleep(Duration::from_millis(500));
+        let program = program_below(run.0.id());
+        terminal.close();
+        thread::sleep(Duration::from_secs(1));
+        let spent = processor_time(program);
+        assert!(spent < Duration::from_millis(1500), "{options:?}: it spins: {spent:?}");
+        run.wait();
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+        assert_eq!(document["summary"]["replies"], 200, "{options:?}: the run ends as planned");
+    }
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_does_not_hold_up_a_run() {
+    let served = Served::start(&[]);
+    for options in [&["--live"][..], &[]] {
+        let terminal = Terminal::new();
+        terminal.resize(60, 400);
+        let mut run = terminal.spawn(&served.load(4, options), Stdio::piped());
+        terminal.wait_for("50");
+        terminal.look_away();
+        // The picture changes as a whole, so that what nobody reads fills the terminal.
+        for columns in [390, 200, 300, 120] {
+            terminal.resize(60, columns);
+            thread::sleep(Duration::from_millis(300));
+        }
+        assert!(run.wait().success(), "{options:?}");
+        assert_eq!(Report::parse(&run.stdout()).unwrap().number("replies"), 200.0, "{options:?}");
+    }
+}
+
 #[test]
 fn colours_are_left_out_on_request() {
     let served = Served::start(&[]);

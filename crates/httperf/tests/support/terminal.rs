@@ -7,6 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub(crate) struct Terminal {
     /// Our end: the keyboard and the screen.
     ours: File,
     theirs: OwnedFd,
+    /// True once nobody looks any more.
+    is_left: Arc<AtomicBool>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -44,13 +47,17 @@ impl Terminal {
             bytes: Vec::new(),
             screen: vt100::Parser::new(some(24), some(80), 100),
         }));
-        let terminal = Self { ours: File::from(ours), theirs, seen };
+        let is_left = Arc::new(AtomicBool::new(false));
+        let terminal = Self { ours: File::from(ours), theirs, is_left, seen };
         terminal.resize(24, 80);
         let (mut ours, seen) = (terminal.ours.try_clone().unwrap(), Arc::clone(&terminal.seen));
+        let is_left = Arc::clone(&terminal.is_left);
         thread::spawn(move || {
             let mut buffer = [0; 4096];
             // It ends with an error when nobody has the other end open any more.
-            while let Ok(size @ 1..) = ours.read(&mut buffer) {
+            while !is_left.load(Ordering::Relaxed)
+                && let Ok(size @ 1..) = ours.read(&mut buffer)
+            {
                 let mut seen = seen.lock().unwrap();
                 seen.bytes.extend_from_slice(&buffer[..size]);
                 seen.screen.process(&buffer[..size]);
@@ -62,6 +69,19 @@ impl Terminal {
     /// Waits until what a program wrote before it ended has been read from the terminal, or would have been. Nothing
     /// tells that nothing more will come, so this is a time: long for a pipe, and too short only lets a test pass.
     pub(crate) fn settle(&self) {
+        thread::sleep(Duration::from_millis(100));
+    }
+
+    /// From now on nobody reads from it: what a program shows fills it up.
+    pub(crate) fn look_away(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes it away from the programs that have it, as a window that is closed does.
+    pub(crate) fn close(self) {
+        self.look_away();
+        // The thread has the terminal open until it has read once more.
+        rustix::io::write(&self.theirs, b"x").unwrap();
         thread::sleep(Duration::from_millis(100));
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct Reply {
 pub(crate) struct Series {
     text: String,
     payload: Bytes,
+    /// Bytes of the payload that is made in its place; 0 leaves it.
+    size: u32,
     pub(crate) messages: u32,
     first: Duration,
     gap: Duration,
@@ -93,7 +95,8 @@ impl Series {
         let time = |micros: u32| Duration::from_micros(micros.into()).min(limits.delay);
         Ok(Self {
             text,
-            payload: if size > 0 { pattern(size) } else { payload },
+            payload,
+            size,
             messages,
             first: time(first_us),
             gap: time(gap_us),
@@ -104,6 +107,11 @@ impl Series {
         })
     }
 
+    /// Returns about the size of a message.
+    pub(crate) fn reply_size(&self) -> usize {
+        self.text.len() + self.payload.len().max(self.size as usize)
+    }
+
     /// Returns the instant at which a message is due, as time since the header, however late the others were.
     pub(crate) fn due(&self, number: u32) -> Duration {
         self.first + self.gap * number
@@ -111,7 +119,8 @@ impl Series {
 
     /// Returns a message that leaves at this instant.
     pub(crate) fn reply(&self, number: u32, sent_ns: u64) -> Reply {
-        Reply { text: self.text.clone(), payload: self.payload.clone(), number, sent_ns }
+        let payload = if self.size > 0 { pattern(self.size) } else { self.payload.clone() };
+        Reply { text: self.text.clone(), payload, number, sent_ns }
     }
 }
 

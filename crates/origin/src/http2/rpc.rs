@@ -111,6 +111,8 @@ impl Call {
             if due > Instant::now() && !self.waits_until(due, &mut stream).await? {
                 return self.end(stream, &late());
             }
+            // The time at which it leaves is in it.
+            let _held = self.desk.link.hold(series.reply_size()).await;
             let message = framed(&series.reply(number, stamps::unix_ns()));
             self.say(&mut stream, message).await?;
         }
@@ -145,7 +147,8 @@ impl Call {
         while !message.is_empty() {
             let room = room(stream, message.len()).await?;
             let part = message.split_to(room.min(message.len()));
-            stream.send_data(part, false)?;
+            // What waits to be written does not keep the whole message.
+            stream.send_data(Bytes::copy_from_slice(&part), false)?;
         }
         self.desk.link.shared.counts.borrow_mut().rpc_messages += 1;
         Ok(())

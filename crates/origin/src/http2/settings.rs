@@ -40,6 +40,7 @@ impl Http2 {
             .max_frame_size(self.frame_size.clamp(FRAME_SIZE_MIN, FRAME_SIZE_MAX))
             .header_table_size(self.header_table)
             .max_header_list_size(HEADER_LIST_SIZE_MAX)
+            .max_send_buffer_size(SEND_BUFFER)
             .max_pending_accept_reset_streams(EARLY_RESETS_MAX)
             .data_frame_budget(DATA_FRAME_BUDGET)
             .enable_connect_protocol();
@@ -60,6 +61,9 @@ const FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
 
 /// The largest header of a request, as HTTP/2 counts it. A larger one is answered 431.
 const HEADER_LIST_SIZE_MAX: u32 = 1 << 20;
+
+/// Bytes of a stream that wait to be written, for clients that do not read.
+const SEND_BUFFER: usize = 64 << 10;
 
 /// Streams that a client may open and reset before they are accepted; beyond that, the connection is ended. A client
 /// that gives up on all its streams at once is no attacker.

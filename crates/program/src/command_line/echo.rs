@@ -1,6 +1,6 @@
 //! The echo line: the first line of output, which says what the run was asked for.
 
-use httperf_plan::{Arrivals, Parts};
+use httperf_plan::{Arrivals, Parts, secrets};
 
 use crate::command_line::args::{Args, SessionArgs, SessionKind, Version};
 use crate::command_line::grammar::{Given, OptDescription, Tier};
@@ -40,7 +40,7 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     }
     line.flag("session-cookies", args.session_cookies);
     tls(&mut line, args);
-    line.quoted("add-header", args.add_header.as_deref());
+    line.quoted("add-header", args.add_header.as_deref().map(|lines| shown("add-header", lines)).as_deref());
     line.quoted("add-header-file", args.add_header_file.as_deref().map(os_bytes));
     line.bytes("method", args.method.as_deref());
     line.flag("use-timer-cache", args.use_timer_cache);
@@ -68,7 +68,7 @@ fn target(line: &mut Line, args: &Args) {
     }
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
-    line.bytes("uri", Some(&args.uri()));
+    line.bytes("uri", Some(&shown("uri", &args.uri())));
 }
 
 fn tls(line: &mut Line, args: &Args) {
@@ -151,29 +151,12 @@ fn new_options(line: &mut Line, args: &Args) {
     }
 }
 
-/// A value as the line shows it: without what is secret.
-fn shown(option: &OptDescription, value: &[u8]) -> Vec<u8> {
-    const HIDDEN: &[u8] = b"...";
-    let position = |wanted: u8| value.iter().position(|&byte| byte == wanted);
-    match option.long {
-        _ if option.is_secret => HIDDEN.to_vec(),
-        "header" => match position(b':') {
-            Some(colon) if is_secret_header(&value[..colon]) => [&value[..colon], b": ", HIDDEN].concat(),
-            _ => value.to_vec(),
-        },
-        "proxy" => match value.iter().rposition(|&byte| byte == b'@') {
-            Some(at) => [b"http://", HIDDEN, &value[at..]].concat(),
-            None => value.to_vec(),
-        },
-        _ => value.to_vec(),
+/// A value as the line shows it: without what is secret. One that is no text is shown as it is.
+fn shown(option: &str, value: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(value) {
+        Ok(text) => secrets::value(option, text).into_bytes(),
+        Err(_) => value.to_vec(),
     }
-}
-
-/// Returns true if a header field of this name usually carries a secret: `Authorization`, `Cookie`, `X-Api-Key` and the
-/// like.
-fn is_secret_header(name: &[u8]) -> bool {
-    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-    ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|part| name.contains(part))
 }
 
 /// A value in quotes if a shell needs them, on one line, so that the shell gives the same bytes for it.
@@ -263,7 +246,7 @@ impl Line {
         self.text(&format!("--{}", given.option.long));
         if let Some(value) = &given.value {
             self.0.push(b'=');
-            self.0.extend_from_slice(&quoted(&shown(given.option, value)));
+            self.0.extend_from_slice(&quoted(&shown(given.option.long, value)));
         }
     }
 

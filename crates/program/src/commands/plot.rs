@@ -166,7 +166,7 @@ fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
         Format::Png => picture.png(),
     };
     let Some(name) = &args.output else { return Ok(bytes) };
-    file::replace(name, &bytes).with_context(|| cannot_write("--output", name))?;
+    file::replace(name, bytes).with_context(|| cannot_write("--output", name))?;
     Ok(Vec::new())
 }
 

@@ -8,7 +8,7 @@ use std::{fmt, fs, io};
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
-use httperf_report::{Form, Saved, Screen, csv_header, csv_row};
+use httperf_report::{Form, Report as _, Saved, Screen, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
@@ -205,11 +205,10 @@ pub mod merge {
             };
             added.map_err(|wrong| anyhow::anyhow!("`{}`: {wrong}", name.to_string_lossy()))?;
         }
-        let json = merged.json();
         match &args.output {
-            None => Ok(json),
+            None => Ok(merged.without_secrets().json()),
             Some(name) => {
-                file::replace(name, json.as_bytes()).with_context(|| cannot_write("--output", name))?;
+                file::replace(name, merged.lasting()).with_context(|| cannot_write("--output", name))?;
                 Ok(String::new())
             }
         }

@@ -31,7 +31,7 @@ use httperf_stats::Summary;
 use crate::recording::Playback;
 use crate::terminal::messages::Program;
 
-pub(crate) use self::signals::EndSignals;
+pub(crate) use self::signals::{EndSignals, let_full_files_be_errors};
 
 pub use self::fleet::prints_report;
 pub use self::run::run;

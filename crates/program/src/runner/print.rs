@@ -1,8 +1,9 @@
 //! Lines that a run prints while it goes on: the classic ones of `-v`, `--print-request`, `--print-reply`,
 //! `--print-lifetimes` and `--periodic-stats`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
 use httperf_proto::ProtocolError;
+use httperf_report::visible;
 use httperf_stats::TickRates;
 
 use crate::runner::gather::{Gathered, Gathering, Part};
@@ -24,6 +26,8 @@ const HELD_MAX: usize = 64 * 1024;
 pub struct Printing<'a> {
     program: &'a Program,
     watch: Watch,
+    /// True if standard output is a terminal.
+    to_terminal: bool,
     /// Sums over all workers: touched when a second is over, and if the plan asks for it.
     sums: Mutex<Sums>,
     /// True once the message, which comes once in a run, was printed.
@@ -63,6 +67,7 @@ impl<'a> Printing<'a> {
         Self {
             program,
             watch,
+            to_terminal: io::stdout().is_terminal(),
             sums: Mutex::new(sums),
             unexpected_error: AtomicBool::default(),
             protocol_error: AtomicBool::default(),
@@ -120,7 +125,9 @@ impl Printer<'_> {
         let held = mem::take(&mut self.held);
         if self.failed.is_none() {
             let mut out = io::stdout().lock();
-            self.failed = out.write_all(&held).and_then(|()| out.flush()).err();
+            // What a server has sent cannot control a terminal. Programs get the bytes.
+            let shown = if self.printing.to_terminal { visible(&held) } else { Cow::Borrowed(&held[..]) };
+            self.failed = out.write_all(&shown).and_then(|()| out.flush()).err();
         }
     }
 

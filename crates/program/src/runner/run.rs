@@ -60,13 +60,14 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         hosting.begin(None);
     }
     let provenance = runner.provenance();
+    let metrics = MetricsSettings::of(&args.metrics, provenance.run(), seat);
     let watching = monitor::WatchSettings {
         program: program.clone(),
         live: args.live,
         has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
         rank: seat.filter(|seat| !seat.meets()).map(|seat| seat.rank.index()),
-        metrics: MetricsSettings::of(&args.metrics, provenance.run(), seat),
+        metrics: metrics.clone(),
         relay: None,
     };
     let part = match (&hosting, seat) {
@@ -120,11 +121,15 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         }
         None => document,
     };
-    let reported = program.print_with(|out| write_report(out, args, &document));
-    // What waits for a reader from here on may be ended: all else is written.
-    let errors = outputs.write(&document, || runner.signals.end_at_once());
+    let logged = calls.map_or(Ok(()), CallLog::finish);
+    let mut reported = Ok(());
+    // A terminal may take nothing just now, and what waits for a reader from here on may be ended: all else is written.
+    let errors = outputs.write(&document, || {
+        reported = program.print_with(|out| write_report(out, args, &document));
+        runner.signals.end_at_once();
+    });
     errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
-    if let Err(error) = calls.map_or(Ok(()), CallLog::finish) {
+    if let Err(error) = logged {
         program.say(format_args!("{error:#}"));
         watched.has_failed = true;
     }
@@ -144,6 +149,9 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         Printed::Document | Printed::Steps => tell_objectives(program, &document),
         Printed::Full => {}
     }
+    if let Some(metrics) = &metrics {
+        metrics.linger(&runner);
+    }
     reported?;
     if !errors.is_empty() || watched.has_failed {
         return Err(ExitCode::FAILURE);
@@ -152,7 +160,12 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         return Err(no_http2(program, &document.plan, &reason));
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
-        return Err(no_tls(program, failure));
+        // The full report has said it.
+        let remedy = (failure.is_not_tls() && form(args) != Printed::Full)
+            .then_some("hint: does the port speak plain HTTP? Try http://");
+        let status = no_tls(program, failure);
+        remedy.iter().for_each(|remedy| program.say_bare(remedy));
+        return Err(status);
     }
     match document.verdict.level {
         Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
@@ -363,7 +376,7 @@ fn form(args: &Args) -> Printed {
 
 fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
     match form(args) {
-        Printed::Document => out.write_all(document.json().as_bytes()),
+        Printed::Document => out.write_all(document.without_secrets().json().as_bytes()),
         Printed::Steps => out.write_all(steps_of(document).as_bytes()),
         Printed::Classic => out.write_all(document.text(false).as_bytes()),
         Printed::Full => {

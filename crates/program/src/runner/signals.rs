@@ -7,10 +7,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use httperf_engine::StopRequest;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::terminal::{is_below_mpirun, lines};
+
+/// Makes a file that may not grow (`ulimit -f`) an error of writing, as a full disk is, where the signal for that would end the
+/// program.
+pub(crate) fn let_full_files_be_errors() {
+    // It only has to be caught. Where that is refused, all is as before.
+    let _caught = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
 
 /// The exit status of a program that a signal ended, less the signal's number.
 const SIGNAL_STATUS: u8 = 128;
@@ -64,6 +71,11 @@ impl EndSignals {
     /// Lets the next one have the effect it always has: the run is over.
     pub(super) fn end_at_once(&self) {
         self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the next one ask for an end again: something goes on that can be ended.
+    pub(super) fn ask_first(&self) {
+        self.is_over.store(false, Ordering::Relaxed);
     }
 
     /// Returns whether one came.

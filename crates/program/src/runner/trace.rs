@@ -1,12 +1,13 @@
 //! The steps of visits as they are judged (`httperf run --trace`), on standard error.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use httperf_engine::StepSeen;
 use httperf_plan::scenario::{Scenarios, Value};
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Fate;
+
+use crate::terminal::lines;
 
 /// The most characters of a value that are shown.
 const VALUE_MAX: usize = 60;
@@ -37,7 +38,7 @@ pub(super) fn show_end(plan: &Plan, visit: u64, scenario: u32, fate: Fate) {
 
 /// Prints what nobody may read: a run goes on without it.
 fn show(text: &str) {
-    let _lost = std::io::stderr().lock().write_all(text.as_bytes());
+    lines::complain(text.as_bytes());
 }
 
 fn step(scenarios: &Scenarios, seen: &StepSeen<'_>) -> String {

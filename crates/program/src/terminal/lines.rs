@@ -3,16 +3,19 @@
 //! Messages go through here, so that none is torn by a progress line or lost behind the screen; and the terminal is
 //! given back from here, however the run ends.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use httperf_plan::secrets;
+use httperf_report::visible;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
+
+use super::display::show_last;
 
 /// Goes to the beginning of the line and clears it.
 const CLEAR_LINE: &[u8] = b"\r\x1b[K";
@@ -48,9 +51,10 @@ fn state() -> MutexGuard<'static, State> {
 }
 
 /// Writes a message, with its line end, where it will be seen. If that fails there is no one left to tell. What was typed,
-/// read or received and is in the message cannot control the terminal.
+/// read or received and is in the message cannot control the terminal, and what is secret in it is hidden.
 pub(crate) fn complain(message: &[u8]) {
-    let message = &visible(message)[..];
+    let hidden = std::str::from_utf8(message).map(secrets::message);
+    let message = &visible(hidden.as_ref().map_or(message, |text| text.as_bytes()))[..];
     let shown = {
         let mut state = state();
         match state.shown {
@@ -65,31 +69,6 @@ pub(crate) fn complain(message: &[u8]) {
         Shown::Line => io::stderr().write_all(&[CLEAR_LINE, message].concat()).unwrap_or_default(),
         Shown::Screen => {}
     }
-}
-
-/// A message with its control characters escaped, except line ends and tabs.
-fn visible(message: &[u8]) -> Cow<'_, [u8]> {
-    let is_control = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t');
-    // Those from U+0080 to U+009F, in UTF-8.
-    let is_wide = |pair: &[u8]| matches!(pair, [0xc2, 0x80..=0x9f]);
-    if !message.iter().any(|&byte| is_control(byte)) && !message.windows(2).any(is_wide) {
-        return Cow::Borrowed(message);
-    }
-    let mut shown = Vec::with_capacity(message.len());
-    let mut rest = message;
-    while let [byte, after @ ..] = rest {
-        if let Some(pair) = rest.get(..2).filter(|pair| is_wide(pair)) {
-            shown.extend_from_slice(format!("\\u{{{:x}}}", pair[1]).as_bytes());
-            rest = &rest[2..];
-            continue;
-        }
-        match is_control(*byte) {
-            true => shown.extend(byte.escape_ascii()),
-            false => shown.push(*byte),
-        }
-        rest = after;
-    }
-    Cow::Owned(shown)
 }
 
 /// The last message that waits for the end of the full-screen view.
@@ -122,20 +101,21 @@ pub(crate) fn has_screen() -> bool {
 pub(crate) fn restore() {
     let mut state = state();
     let shown = mem::replace(&mut state.shown, Shown::Nothing);
-    let mut stderr = io::stderr();
     // Where the terminal is gone, nothing is left to be given back.
     match shown {
         Shown::Nothing => {}
-        Shown::Line => stderr.write_all(&[CLEAR_LINE, BEGIN_LINE].concat()).unwrap_or_default(),
+        Shown::Line => show_last(&[CLEAR_LINE, BEGIN_LINE].concat()),
         Shown::Screen => {
-            execute!(stderr, LeaveAlternateScreen, Show).unwrap_or_default();
+            let mut last = Vec::new();
+            queue!(last, LeaveAlternateScreen, Show).expect("writing to memory does not fail");
+            show_last(&last);
             disable_raw_mode().unwrap_or_default();
-            stderr.write_all(BEGIN_LINE).unwrap_or_default();
-            stderr.write_all(&mem::take(&mut state.held)).unwrap_or_default();
+            last = [BEGIN_LINE, &mem::take(&mut state.held)].concat();
             let left_out = mem::take(&mut state.left_out);
             if left_out > 0 {
-                writeln!(stderr, "and {left_out} more messages").unwrap_or_default();
+                last.extend_from_slice(format!("and {left_out} more messages\n").as_bytes());
             }
+            show_last(&last);
         }
     }
 }
@@ -150,17 +130,4 @@ fn restore_on_panic() {
             report(panic);
         }));
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_cannot_control_the_terminal() {
-        let shown = |message: &[u8]| String::from_utf8_lossy(&visible(message)).into_owned();
-        assert_eq!(shown(b"got `\x1b[2J\r\x07`\n\tx\n"), "got `\\x1b[2J\\r\\x07`\n\tx\n");
-        assert_eq!(shown("a\u{9b}2J ä € …\u{7f}".as_bytes()), "a\\u{9b}2J ä € …\\x7f");
-        assert_eq!(&*visible(b"\xff\xc2"), b"\xff\xc2");
-    }
 }

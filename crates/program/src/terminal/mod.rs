@@ -1,6 +1,7 @@
 //! Messages, and lines that come and go while something is under way.
 
 pub(crate) mod colour;
+pub(crate) mod display;
 pub(crate) mod lines;
 pub mod messages;
 pub(crate) mod progress;

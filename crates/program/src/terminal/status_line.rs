@@ -1,7 +1,8 @@
 //! One line on stderr that says what is going on, for whoever sits before a terminal.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
+use crate::terminal::display::Display;
 use crate::terminal::lines::BEGIN_LINE;
 
 /// Goes to the beginning of the line and clears it.
@@ -10,29 +11,29 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 /// A line on stderr, if that is a terminal. It is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
-    is_terminal: bool,
+    terminal: Option<Display>,
     has_shown: bool,
 }
 
 impl StatusLine {
     pub(crate) fn new() -> Self {
-        Self { is_terminal: io::stderr().is_terminal(), has_shown: false }
+        Self { terminal: io::stderr().is_terminal().then(Display::open), has_shown: false }
     }
 
     /// Shows this instead of what was shown before.
     pub(crate) fn show(&mut self, text: &str) {
-        if self.is_terminal {
+        if let Some(terminal) = &self.terminal {
             self.has_shown = true;
             // Nobody misses it if it cannot be shown.
-            write!(io::stderr(), "{CLEAR_LINE}{text}").unwrap_or_default();
+            terminal.show(format!("{CLEAR_LINE}{text}").as_bytes());
         }
     }
 
     /// Takes away what is shown, if anything is.
     pub(crate) fn clear(&mut self) {
-        if self.has_shown {
-            self.show("");
-            io::stderr().write_all(BEGIN_LINE).unwrap_or_default();
+        if let Some(terminal) = self.terminal.as_ref().filter(|_| self.has_shown) {
+            terminal.finish();
+            terminal.show(&[CLEAR_LINE.as_bytes(), BEGIN_LINE].concat());
             self.has_shown = false;
         }
     }

@@ -10,8 +10,10 @@ pub(crate) mod rows;
 mod tests;
 pub(crate) mod text;
 
+use std::borrow::Cow;
+
 use httperf_plan::objective::Objective;
-use httperf_plan::{Plan, PlanFields};
+use httperf_plan::{Plan, PlanFields, secrets};
 use httperf_stats::search;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -240,6 +242,20 @@ impl CapacityReport {
     #[must_use]
     pub fn headline(&self) -> String {
         text::headline(self)
+    }
+
+    /// The document as it may be shown: without what is secret in its plan and in its command line.
+    #[must_use]
+    pub fn without_secrets(&self) -> Cow<'_, Self> {
+        let command = self.part.as_ref().map(|part| secrets::command_line(&part.command));
+        let plan = self.plan.without_secrets();
+        if plan.is_none() && self.part.as_ref().map(|part| &part.command) == command.as_ref() {
+            return Cow::Borrowed(self);
+        }
+        let mut shown = self.clone();
+        shown.plan = plan.unwrap_or(shown.plan);
+        shown.part.iter_mut().zip(command).for_each(|(part, command)| part.command = command);
+        Cow::Owned(shown)
     }
 
     /// The document as saved, with a line end.

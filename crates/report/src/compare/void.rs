@@ -3,6 +3,7 @@
 //! Plans are compared field by field, as saved. The load must be the same; the generator and the path to the
 //! server may be the subject of the comparison, and are mentioned.
 
+use httperf_plan::secrets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -271,7 +272,7 @@ fn shown(path: &str, value: &Value) -> String {
         Value::Number(number) if path.ends_with("_ns") => time(number.as_f64().unwrap_or(0.0) / 1e6),
         Value::Number(number) if number.as_u64() == Some(httperf_plan::UNLIMITED) => "unlimited".to_owned(),
         Value::Null => "none".to_owned(),
-        Value::String(text) => format!("`{}`", shortened(text)),
+        Value::String(text) => format!("`{}`", shortened(&secrets::url(text))),
         other => shortened(&other.to_string()),
     }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use httperf_plan::{
     Arrivals, Assignment, HttpVersion, Plan, Process, Script, Target, ThinkTime, UNLIMITED, UriSource,
-    Workload,
+    Workload, secrets,
 };
+use serde_json::Value;
 
 use crate::number::{count, grouped, time};
 use crate::replay::described;
@@ -58,7 +59,9 @@ pub(crate) fn url(plan: &Plan) -> String {
     };
     let target = plan.targets.first();
     let first = match path.strip_prefix('/') {
-        Some(_) if path != "/" => format!("{}{path}", origin(plan, target, target.host.clone())),
+        Some(_) if path != "/" => {
+            format!("{}{}", origin(plan, target, target.host.clone()), secrets::url(&path))
+        }
         _ => origin(plan, target, target.host.clone()),
     };
     match plan.targets.len() {
@@ -146,7 +149,8 @@ pub(super) fn endings(document: &Document) -> Vec<String> {
 pub(super) fn commands(parts: &[Part]) -> Vec<String> {
     let commands = parts.iter().take(PARTS_MAX).map(|part| {
         let quoter = shlex::Quoter::new().allow_nul(true);
-        quoter.join(part.command.iter().map(String::as_str)).expect("every character can be quoted")
+        let command = secrets::command_line(&part.command);
+        quoter.join(command.iter().map(String::as_str)).expect("every character can be quoted")
     });
     let mut commands: Vec<String> = commands.map(|command| cut(&command, COMMAND_LENGTH)).collect();
     commands.dedup();
@@ -345,8 +349,26 @@ fn machine(part: &Part) -> Vec<Fact> {
     facts
 }
 
-/// The saved plan, truncated to the available room.
+/// The saved plan, truncated to the available room. A page is shown to others: bodies stay out of it.
 pub(super) fn plan_json(plan: &Plan) -> String {
-    let json = serde_json::to_string_pretty(plan).expect("all keys are text");
-    cut(&json, PLAN_LENGTH)
+    let mut json = serde_json::to_value(plan).expect("all keys are text");
+    hide_bodies(&mut json);
+    cut(&format!("{json:#}"), PLAN_LENGTH)
+}
+
+fn hide_bodies(json: &mut Value) {
+    match json {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is_body = matches!(&**name, "body" | "contents" | "payload" | "initial");
+                if is_body && !value.is_null() && *value != "" {
+                    *value = Value::from(secrets::HIDDEN);
+                } else {
+                    hide_bodies(value);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(hide_bodies),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }

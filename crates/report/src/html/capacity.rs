@@ -18,6 +18,7 @@ use super::tiles::Tile;
 /// Renders a search for a capacity as an HTML page.
 #[must_use]
 pub fn capacity_page(capacity: &CapacityReport) -> String {
+    let capacity = &*capacity.without_secrets();
     let parts = capacity.part.as_slice();
     let objectives = capacity.objectives();
     let page = Page {

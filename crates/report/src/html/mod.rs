@@ -56,6 +56,7 @@ const LONG: usize = 40;
 /// Renders a document as an HTML page.
 #[must_use]
 pub fn page(document: &Document) -> String {
+    let document = &*document.without_secrets();
     let Document { plan, verdict, summary, .. } = document;
     let completed = summary.completed();
     let warnings: Vec<String> = summary.warnings().iter().map(ToString::to_string).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::ReplyClock;
+use httperf_plan::{ReplyClock, secrets};
 use httperf_stats::SlowCall;
 
 use crate::number::{count, fixed, grouped, ratio};
@@ -112,7 +112,7 @@ impl Row {
                 (Some(status), None) => status.to_string(),
                 (Some(status), Some(mismatch)) => format!("{status}, unexpected {mismatch}"),
             },
-            uri: cut(&call.uri, TEXT_LENGTH),
+            uri: cut(&secrets::url(&call.uri), TEXT_LENGTH),
             server_timing: call
                 .server_timing
                 .as_deref()

@@ -6,9 +6,10 @@
 
 mod merge;
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use httperf_plan::{Client, Plan, PlanFields};
+use httperf_plan::{Client, Plan, PlanFields, secrets};
 use httperf_stats::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,7 @@ pub struct Part {
     /// Random digits that identify this run. Missing in older documents.
     #[serde(default)]
     pub run: Option<String>,
-    /// Command line, starting with the name of the program. Invalid UTF-8 is replaced.
+    /// Command line, starting with the name of the program. Invalid UTF-8 is replaced, and `...` stands for what is secret.
     pub command: Vec<String>,
     /// Version of the program.
     pub httperf: String,
@@ -206,6 +207,23 @@ impl Document {
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
+    }
+
+    /// The document as it may be shown: without what is secret in its plan and in its command lines.
+    #[must_use]
+    pub fn without_secrets(&self) -> Cow<'_, Self> {
+        let commands = self.parts.iter().map(|part| secrets::command_line(&part.command));
+        let commands: Vec<Vec<String>> = commands.collect();
+        let plan = self.plan.without_secrets();
+        if plan.is_none() && self.parts.iter().zip(&commands).all(|(part, shown)| part.command == *shown) {
+            return Cow::Borrowed(self);
+        }
+        let mut shown = self.clone();
+        shown.plan = plan.unwrap_or(shown.plan);
+        shown.parts.iter_mut().zip(commands).for_each(|(part, command)| part.command = command);
+        let slowest = shown.summary.slowest.iter_mut();
+        slowest.for_each(|call| call.uri = secrets::url(&call.uri).into_owned());
+        Cow::Owned(shown)
     }
 
     /// Outcome of all objectives together; `None` if there are none. A run that was aborted for missing one has missed it.

@@ -10,6 +10,8 @@ mod knee;
 pub(crate) mod rows;
 pub(crate) mod text;
 
+use std::borrow::Cow;
+
 use httperf_plan::{Arrivals, Plan, PlanFields, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,6 +238,21 @@ impl Sweep {
             read.push(run);
         }
         Ok(Self::of(settings, plan, read, end))
+    }
+
+    /// The document as it may be shown: without what is secret in its plans and in its command lines.
+    #[must_use]
+    pub fn without_secrets(&self) -> Cow<'_, Self> {
+        let runs: Vec<Cow<'_, Document>> = self.runs.iter().map(|run| run.result.without_secrets()).collect();
+        let plan = self.plan.without_secrets();
+        if plan.is_none() && runs.iter().all(|run| matches!(run, Cow::Borrowed(_))) {
+            return Cow::Borrowed(self);
+        }
+        let results: Vec<Document> = runs.into_iter().map(Cow::into_owned).collect();
+        let mut shown = self.clone();
+        shown.plan = plan.unwrap_or(shown.plan);
+        shown.runs.iter_mut().zip(results).for_each(|(run, result)| run.result = result);
+        Cow::Owned(shown)
     }
 
     /// The document as saved, with a line end.

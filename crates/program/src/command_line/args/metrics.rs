@@ -1,12 +1,15 @@
 //! Arguments about metrics: where programs that collect them find those of a run.
 
 use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 /// Destinations of metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsArgs {
     /// `--metrics`: the address at which they can be fetched, such as `127.0.0.1:9464`.
     pub listen: Option<String>,
+    /// `--metrics-linger`: the longest time for a last fetch.
+    pub linger: Option<Duration>,
     /// `--otlp`: the URL of a receiver of OpenTelemetry.
     pub otlp: Option<String>,
     /// `--influx`.

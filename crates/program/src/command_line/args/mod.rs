@@ -513,6 +513,9 @@ impl Args {
         }
         let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
         let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
+        if self.metrics.linger.is_some() && self.metrics.listen.is_none() {
+            return Err(ParseStop::rejected("--metrics-linger: needs --metrics"));
+        }
         let shown = shown.or(self.metrics.option());
         if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
             return Err(ParseStop::rejected(format!(

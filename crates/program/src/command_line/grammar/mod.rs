@@ -14,7 +14,7 @@ pub use parse::{Flag, Given, Order, Word, parse};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use httperf_plan::{number, units};
+use httperf_plan::{number, secrets, units};
 
 use crate::command_line::examples::{self, Example};
 
@@ -154,7 +154,10 @@ impl ParseStop {
     /// The wording of newer options: ``--NAME: expected WHAT, got `VALUE` ``.
     #[must_use]
     pub fn expected(name: &str, what: &str, value: Value<'_>) -> Self {
-        Self::rejected([format!("{name}: expected {what}, got `").as_bytes(), value.bytes(), b"`"].concat())
+        let bytes = value.bytes();
+        let shown = std::str::from_utf8(bytes).map(|text| secrets::value(name.trim_start_matches('-'), text));
+        let shown = shown.map_or_else(|_| bytes.to_vec(), String::into_bytes);
+        Self::rejected([format!("{name}: expected {what}, got `").as_bytes(), &shown, b"`"].concat())
     }
 
     /// A message of its own, with exit status 1.

@@ -90,8 +90,6 @@ pub struct OptDescription {
     pub is_common: bool,
     /// True if every occurrence counts, and not only the last.
     pub is_repeatable: bool,
-    /// True if its value is a secret, which the echo line leaves out.
-    pub is_secret: bool,
 }
 
 impl OptDescription {
@@ -106,7 +104,6 @@ impl OptDescription {
             details: &[],
             is_common: false,
             is_repeatable: false,
-            is_secret: false,
         }
     }
 
@@ -144,12 +141,6 @@ impl OptDescription {
     #[must_use]
     pub const fn repeatable(self) -> Self {
         Self { is_repeatable: true, ..self }
-    }
-
-    /// Keeps its value out of the echo line.
-    #[must_use]
-    pub const fn secret(self) -> Self {
-        Self { is_secret: true, ..self }
     }
 
     /// Completes the option with its effect on the arguments.

@@ -9,6 +9,10 @@ use super::material::read_files_again;
 /// # Errors
 /// The reason why a saved plan cannot be run.
 pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
+    anyhow::ensure!(
+        !plan.secrets_left_out,
+        "its secrets were left out, as it was printed: --output FILE keeps them, in a file that only you can read"
+    );
     let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
     anyhow::ensure!(
         identity.is_none_or(|identity| !identity.key.is_empty()),

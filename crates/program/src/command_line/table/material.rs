@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use httperf_plan::template::BadRange;
-use httperf_plan::{Header, HeaderError, Template};
+use httperf_plan::{Header, HeaderError, Template, secrets};
 
 use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_string};
 use crate::command_line::grammar::{Opt, ParseStop, Value};
@@ -68,9 +68,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         Ok(())
     }),
     Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
-        .secret()
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
-             of --output."])
+             of --output, which only you can read."])
         .apply(|args, value| {
             let credentials = value.bytes();
             if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
@@ -80,9 +79,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             authorize(args, "--basic-auth", value)
         }),
     Opt::with_value("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
-        .secret()
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
-             of --output."])
+             of --output, which only you can read."])
         .apply(|args, value| {
             let token = value.bytes();
             if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
@@ -124,7 +122,7 @@ fn header(option: &str, line: &[u8]) -> Result<Header, ParseStop> {
     Header::parse(line).map_err(|error| match &error {
         HeaderError::Range(range) => bad_range(option, range),
         _ => {
-            let shown = String::from_utf8_lossy(line).escape_debug().to_string();
+            let shown = secrets::value("header", &String::from_utf8_lossy(line)).escape_debug().to_string();
             ParseStop::rejected(format!("{option}: expected {error}, got `{shown}`"))
         }
     })

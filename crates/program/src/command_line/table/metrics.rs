@@ -1,5 +1,7 @@
 //! Metrics of a run, for programs that collect them.
 
+use std::time::Duration;
+
 use httperf_metrics::otlp;
 use url::Url;
 
@@ -10,8 +12,8 @@ pub(super) const METRICS: Opt<Args> =
     Opt::with_value("metrics", "ADDR:PORT", "serves metrics of the run to Prometheus at this address")
         .details(&[
             "Counters, gauges and histograms at http://ADDR:PORT/metrics, as far as the last second that has ended: text, \
-             or protocol buffers with native histograms for those who ask for them. The address is gone when the program \
-             ends. docs/guide/metrics.md names the metrics.",
+             or protocol buffers with native histograms for those who ask for them. The address is there until the last \
+             figures have been fetched: see --metrics-linger. docs/guide/metrics.md names the metrics.",
         ])
         .apply(|args, value| {
             let address = text(value).filter(|address| {
@@ -23,11 +25,25 @@ pub(super) const METRICS: Opt<Args> =
             Ok(())
         });
 
+pub(super) const LINGER: Opt<Args> =
+    Opt::with_value("metrics-linger", "X", "keeps --metrics up after the run until the last figures were fetched, X seconds at most")
+        .details(&[
+            "Default: if metrics were fetched during the run, about as long as the next fetch should take, and no longer than \
+             60 s. Given, it is waited for in any case. 0 does not wait. Whoever fetches first ends the wait; so does a signal.",
+        ])
+        .apply(|args, value| {
+            let expected = || ParseStop::expected("--metrics-linger", "a time of 0 or more, such as 30s", value);
+            let time = value.seconds().filter(|time| *time >= 0.0).ok_or_else(expected)?;
+            args.metrics.linger = Some(Duration::try_from_secs_f64(time).map_err(|_| expected())?);
+            Ok(())
+        });
+
 pub(super) const OTLP: Opt<Args> =
     Opt::with_value("otlp", "URL", "sends metrics of the run to a receiver of OpenTelemetry each second")
         .details(&[
             "OTLP over HTTP, as protocol buffers, with exponential histograms. The path is /v1/metrics if the URL has \
-             none. OTEL_EXPORTER_OTLP_HEADERS adds header fields. What cannot be delivered is counted, and does not \
+             none. With https:// the receiver's certificate must lead to a root of this system, or of the file that \
+             SSL_CERT_FILE names. OTEL_EXPORTER_OTLP_HEADERS adds header fields. What cannot be delivered is counted, and does not \
              disturb the run.",
         ])
         .apply(|args, value| {
@@ -50,7 +66,7 @@ pub(super) const INFLUX: Opt<Args> =
             args.metrics.influx = Some(match value.bytes() {
                 _ if is_url => InfluxTarget::Url(http_url("--influx", value)?.into()),
                 b"" | b"-" => {
-                    let expected = "an http:// URL, or the name of a file";
+                    let expected = "an http:// or https:// URL, or the name of a file";
                     return Err(ParseStop::expected("--influx", expected, value));
                 }
                 _ => InfluxTarget::File(value.os_str().to_owned()),
@@ -62,12 +78,7 @@ pub(super) const INFLUX: Opt<Args> =
 fn http_url(option: &str, value: Value<'_>) -> Result<Url, ParseStop> {
     let url = text(value).and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
     match url {
-        Some(url) if url.scheme() == "http" => Ok(url),
-        Some(url) if url.scheme() == "https" => Err(ParseStop::expected(
-            option,
-            "an http:// URL, as metrics are sent in the clear (a collector on this machine can secure them)",
-            value,
-        )),
+        Some(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
         _ => Err(ParseStop::expected(option, "a URL such as http://127.0.0.1:4318", value)),
     }
 }

@@ -19,9 +19,10 @@ pub(crate) const FILES: &[Opt<Args>] = &[
     .details(&[
         "The document holds the plan, the machine, the verdict, all counters and histograms, the run \
              second by second and its slowest calls; `docs/reference/result.md` describes it. It contains \
-             the command line and the requests as they were sent, with what is secret in them; private \
-             keys are left out.",
-        "`-` writes it to standard output, which then carries nothing else.",
+             the requests as they were sent, so that they can be sent again; if anything in them is secret, \
+             only you can read the file. Private keys are left out.",
+        "`-` writes it to standard output, which then carries nothing else: without secrets, and what had some \
+             cannot be run again.",
     ])
     .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
     Opt::flag("json", "prints the result as a JSON document on standard output")
@@ -73,6 +74,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         ])
         .apply(|args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing)),
     super::metrics::METRICS,
+    super::metrics::LINGER,
     super::metrics::OTLP,
     super::metrics::INFLUX,
     Opt::flag("strict", "exits with status 2 if the run is SUSPECT, and 3 if it is INVALID")

@@ -72,8 +72,8 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             args.sources.no_delay = match value.bytes() {
-                b"yes" => true,
-                b"no" => false,
+                b"yes" | b"true" | b"on" | b"1" => true,
+                b"no" | b"false" | b"off" | b"0" => false,
                 _ => return Err(ParseStop::expected("--tcp-nodelay", "yes or no", value)),
             };
             Ok(())

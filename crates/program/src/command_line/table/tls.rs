@@ -85,11 +85,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: no. It must lead to a root of the system, of --ssl-ca-file or of --ssl-ca-path, and \
              bear the name of the server, or its address if it has no name. 0.9.1 did not look at the \
              name.",
-            "`no` is whatever does not begin with y or Y.",
+            "`true`, `on` and `1` mean yes, as does whatever begins with y; `false`, `off`, `0` and whatever begins with n \
+             mean no.",
             ONLY_WITH_TLS,
         ])
         .apply(|args, value| {
-            args.tls.verify = value.given().is_none_or(|text| matches!(text.first(), Some(b'y' | b'Y')));
+            let text = value.given().map(<[u8]>::to_ascii_lowercase);
+            args.tls.verify = match text.as_deref() {
+                None | Some(b"true" | b"on" | b"1" | [b'y', ..]) => true,
+                Some(b"" | b"false" | b"off" | b"0" | [b'n', ..]) => false,
+                Some(_) => return Err(ParseStop::expected("--ssl-verify", "yes or no", value)),
+            };
             Ok(())
         }),
     Opt::with_value(
@@ -364,6 +370,18 @@ mod tests {
     }
 
     #[test]
+    fn a_certificate_is_checked_by_whatever_means_yes() {
+        let checks = |value: &str| parsed(&[&format!("--ssl-verify{value}")]).map(|args| args.tls.verify);
+        for value in ["", "=yes", "=Y", "=true", "=TRUE", "=on", "=1"] {
+            assert_eq!(checks(value), Ok(true), "{value}");
+        }
+        for value in ["=no", "=N", "=false", "=off", "=0", "=none", "="] {
+            assert_eq!(checks(value), Ok(false), "{value}");
+        }
+        check_rejected("--ssl-verify=always", "--ssl-verify: expected yes or no, got `always`");
+    }
+
+    #[test]
     fn options_of_ours_and_a_protocol_imply_tls_and_its_port() {
         for option in COMMAND_OPTIONS {
             let args = parsed(&[option]).unwrap();
@@ -418,7 +436,7 @@ mod tests {
             ("--ssl-verify=yes", true),
             ("--ssl-verify=Y", true),
             ("--ssl-verify=no", false),
-            ("--ssl-verify=on", false),
+            ("--ssl-verify=on", true),
         ] {
             assert_eq!(parsed(&[option]).unwrap().tls.verify, expected, "{option}");
         }

@@ -2,9 +2,11 @@
 //! of the cluster.
 
 use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use httperf_plan::Plan;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
@@ -28,6 +30,8 @@ pub(super) struct Line {
     pub(super) missing: Vec<PathBuf>,
     /// The options that write files, with these.
     pub(super) written: Vec<(&'static str, OsString)>,
+    /// The first server that is of each rank's own machine, if one is.
+    pub(super) loopback: Option<String>,
 }
 
 /// Commands of which fleets are made.
@@ -113,7 +117,8 @@ impl Line {
                 let files = named_files(&args);
                 let missing = files.iter().filter(|file| std::fs::metadata(file).is_err()).cloned().collect();
                 let written = outputs.into_iter().filter(|(_, name)| is_file(name)).collect();
-                return Ok(Self { words, args, files, missing, written });
+                let loopback = loopback(args.server());
+                return Ok(Self { words, args, files, missing, written, loopback });
             }
         };
         if args.prints_workload {
@@ -125,9 +130,14 @@ impl Line {
         files.extend(named_files(&args));
         let is_missing = |file: &&PathBuf| std::fs::metadata(file).is_err();
         let missing: Vec<PathBuf> = files.iter().filter(is_missing).cloned().collect();
+        let mut on_loopback = if kind == Kind::Run { None } else { loopback(args.server()) };
         // Of a recording, only the ranks read every line.
         if missing.is_empty() && kind != Kind::Replay {
-            let plan = |args: &Args, file: Option<&WorkloadFile>| plan(&program, args, file);
+            let mut plan = |args: &Args, file: Option<&WorkloadFile>| {
+                let plan = plan(&program, args, file)?;
+                on_loopback = plan.targets.iter().find_map(|target| loopback(target.host.as_bytes()));
+                Ok(())
+            };
             if kind == Kind::Run {
                 let found = run::elsewhere(&program, &rank_words, plan)?;
                 files = found.files.into_iter().chain(named_files(&found.args)).collect();
@@ -138,7 +148,7 @@ impl Line {
         }
         let words = name.map(OsString::from).into_iter().chain(rank_words).collect();
         let written = args.written_files().into_iter().filter(|(_, name)| is_file(name)).collect();
-        Ok(Self { words, args, files, missing, written })
+        Ok(Self { words, args, files, missing, written, loopback: on_loopback })
     }
 }
 
@@ -168,7 +178,7 @@ fn split<'a>(
 
 /// Makes the plan as a rank makes it, except that servers and proxies are those of the cluster, so that their names are not
 /// looked up here, and that local addresses are those of other machines.
-fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(), planning::Error> {
+fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<Plan, planning::Error> {
     let mut args = Args { asks_nobody: true, ..args.clone() };
     args.my_addresses.clear();
     let mut warn = |warning| program.warn(warning);
@@ -176,7 +186,20 @@ fn plan(program: &Program, args: &Args, file: Option<&WorkloadFile>) -> Result<(
         Some(file) => planning::plan_of_file(program, &args, file, &mut warn),
         None => planning::plan(program, &args, &mut warn),
     }
-    .map(drop)
+}
+
+/// The server, if it is one of the machine itself.
+fn loopback(host: &[u8]) -> Option<String> {
+    let host = std::str::from_utf8(host).ok()?;
+    // A list of requests names hosts with their ports.
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let name = match host.parse::<Ipv6Addr>() {
+        Ok(_) => host,
+        Err(_) => name.map_or(host, |(name, _)| name).trim_matches(['[', ']']),
+    };
+    let is_loopback = name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_loopback.then(|| host.to_owned())
 }
 
 /// The files that options name to be read.
@@ -187,4 +210,19 @@ fn named_files(args: &Args) -> Vec<PathBuf> {
 /// Returns true if this names a file that stays where it is written.
 fn is_file(name: &OsStr) -> bool {
     name != STDOUT && !Path::new(name).starts_with("/dev")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_the_machine_itself_is_known_by_its_name() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.1.2.3:8080", "::1", "[::1]:80"] {
+            assert_eq!(loopback(host.as_bytes()).as_deref(), Some(host));
+        }
+        for host in ["localhost.example", "10.0.0.1", "fe80::1", "shop:80", "1270.0.0.1"] {
+            assert_eq!(loopback(host.as_bytes()), None, "{host}");
+        }
+    }
 }

@@ -59,6 +59,11 @@ fn print(root: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
     };
     let printed = printed.map_err(|error| program.fail(&error))?;
     program.print(&printed.text)?;
+    if let Some(host) = &line.loopback {
+        program.say_bare(format_args!(
+            "warning: each rank loads `{host}`, which is its own machine or pod, and not one server"
+        ));
+    }
     for note in printed.notes {
         program.say_bare(format_args!("note: {note}"));
     }

@@ -3,12 +3,14 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use anyhow::anyhow;
 use httperf_import::workload::{FileName, Workload};
 use httperf_import::{Error, Report};
+use httperf_plan::secrets;
 
 use crate::command_line::args::STDOUT;
 use crate::command_line::outputs::ReadFile;
@@ -72,7 +74,7 @@ impl Output<'_> {
             let report = write(&mut BufWriter::new(file)).map_err(|error| of_output(&path, error))?;
             return Ok(Imported { report, next: None });
         }
-        let temporary = Temporary::beside(&path).map_err(failed)?;
+        let temporary = Temporary::beside(&path, false).map_err(failed)?;
         let mut out = BufWriter::new(&temporary.file);
         let report = write(&mut out).map_err(|error| of_output(&path, error))?;
         drop(out);
@@ -123,7 +125,8 @@ impl Output<'_> {
         let mut written = Vec::with_capacity(files.len());
         for file in &files {
             let path = folder.join(&file.name);
-            let temporary = Temporary::beside(&path).and_then(|temporary| {
+            let is_private = secrets::mentions_secret(&String::from_utf8_lossy(&file.content));
+            let temporary = Temporary::beside(&path, is_private).and_then(|temporary| {
                 (&temporary.file).write_all(&file.content)?;
                 Ok(temporary)
             });
@@ -203,13 +206,15 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn beside(path: &Path) -> io::Result<Self> {
+    /// `is_private`: nobody else may read it.
+    fn beside(path: &Path, is_private: bool) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let mut temporary = OsStr::new(".").to_owned();
         temporary.push(name);
         temporary.push(format!(".{}.tmp", process::id()));
         let path = path.with_file_name(temporary);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let mode = if is_private { 0o600 } else { 0o666 };
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         Ok(Self { path, file, is_kept: false })
     }
 

@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
-use httperf_report::{Form, Level};
+use httperf_report::{Form, Level, Report as _, Screen};
 
 use self::args::SweepArgs;
 use self::order::{Turn, order};
 use self::ports::Ports;
-use crate::command_line::args::Args;
-use crate::command_line::grammar::ParseStop;
+use crate::command_line::args::{Args, os_string};
+use crate::command_line::grammar::parse::given;
+use crate::command_line::grammar::{Order, ParseStop};
 use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
 use crate::command_line::planning::{self, make_runnable};
 use crate::runner::fleet::{self, follow_trials};
@@ -81,6 +82,13 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
     let mut outputs = given.outputs.clone();
     if let (None, Some(name)) = (outputs.document(), &given.resume) {
         outputs.set("--resume", FileForm::Text(Form::Json), name.clone());
+    }
+    if given.resume.is_some() {
+        for (option, form, name) in earlier_tables(&sweep) {
+            if outputs.files().iter().all(|file| file.form != FileForm::Text(form)) {
+                outputs.set(option, FileForm::Text(form), name);
+            }
+        }
     }
     let mut read = read_files(&given.run, &sweep.plan, &[]);
     // The document may go on in the file that it was in.
@@ -142,6 +150,28 @@ fn resumed(name: &OsStr) -> anyhow::Result<Sweep> {
     sweep.plan = make_runnable(sweep.plan).with_context(|| format!("--resume: `{shown}`"))?;
     sweep.reopen();
     Ok(sweep)
+}
+
+/// The tables that the command of the last run of a resumed sweep wrote, so that they go on too: those that are there, and have
+/// the columns of a sweep in their first line. Nothing else is replaced because a document says so.
+fn earlier_tables(sweep: &Sweep) -> Vec<(&'static str, Form, OsString)> {
+    let part = sweep.runs.last().and_then(|run| run.result.parts.first());
+    let words: Vec<OsString> =
+        part.map_or(&[][..], |part| &part.command).iter().skip(2).map(OsString::from).collect();
+    let given = given(&COMMAND, &words, Order::from_environment());
+    let named = |option: &str| given.iter().rfind(|given| given.option.long == option)?.value.as_deref();
+    let tables = [("csv", "--csv", Form::Csv), ("tsv", "--tsv", Form::Tsv)];
+    let is_table = |form: Form, name: &OsStr| {
+        let table = sweep.render(form, Screen::default()).unwrap_or_default();
+        let text = fs::read(name).unwrap_or_default();
+        let header = table.lines().next().unwrap_or_default().as_bytes();
+        text.strip_prefix(header).is_some_and(|rest| rest.starts_with(b"\n"))
+    };
+    tables
+        .into_iter()
+        .filter_map(|(long, option, form)| Some((option, form, os_string(named(long)?))))
+        .filter(|(_, form, name)| is_table(*form, name))
+        .collect()
 }
 
 /// The reason why a sweep was not completed.

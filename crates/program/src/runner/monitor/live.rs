@@ -1,13 +1,11 @@
 //! `--live`: the run on the whole screen of the terminal on stderr.
 
-use std::io::{self, Stderr};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Failure, Interval, Phase, Series, StreamCounts};
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
@@ -19,13 +17,11 @@ use signal_hook::consts::SIGINT;
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, WatchOutcome, figures};
 use crate::runner::signals::is_impatient;
+use crate::terminal::display::{Display, Key, Keyboard, Readiness};
 use crate::terminal::lines;
 
 /// The longest time between two pictures, so that the clock runs.
 const REDRAW: Duration = Duration::from_millis(500);
-
-/// The most events taken at once: somebody may lean on a key.
-const EVENTS_MAX: usize = 100;
 
 /// The view, and the keyboard.
 pub(super) struct Live {
@@ -35,9 +31,12 @@ pub(super) struct Live {
     colour: bool,
     /// The instant at which the user asked for the end.
     ending_since: Option<Instant>,
-    /// True if there is a keyboard to read.
-    has_keys: bool,
-    terminal: Terminal<CrosstermBackend<Stderr>>,
+    /// `None` if there is none to read.
+    keyboard: Option<Keyboard>,
+    display: Display,
+    terminal: Terminal<CrosstermBackend<Display>>,
+    /// True once the terminal is gone: nothing is read or drawn any more.
+    is_over: bool,
     /// The instant at which the picture was drawn; `None` if it is out of date.
     drawn: Option<Instant>,
 }
@@ -46,15 +45,19 @@ impl Live {
     /// Takes the screen.
     pub(super) fn start(plan: &Plan, stop: StopRequest, colour: bool) -> anyhow::Result<Self> {
         lines::take_screen().context("--live: cannot set up the terminal")?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stderr())).inspect_err(|_| lines::restore());
+        let display = Display::open();
+        let terminal =
+            Terminal::new(CrosstermBackend::new(display.clone())).inspect_err(|_| lines::restore());
         let mut live = Self {
             standing: Standing::new(plan),
             clock: Clock::start(),
             stop,
             colour,
             ending_since: None,
-            has_keys: true,
+            keyboard: Keyboard::open().ok(),
+            display,
             terminal: terminal.context("--live: cannot find out the size of the terminal")?,
+            is_over: false,
             drawn: None,
         };
         live.draw();
@@ -63,8 +66,14 @@ impl Live {
 
     fn draw(&mut self) {
         // Not after somebody else has given the terminal back: a panic, or a second signal.
-        if !lines::has_screen() {
+        if self.is_over || !lines::has_screen() {
             return;
+        }
+        match self.display.readiness() {
+            Readiness::Ready => {}
+            // It goes on with the next picture when it has taken this one.
+            Readiness::Behind => return,
+            Readiness::Gone => return self.end(),
         }
         let message = lines::last_held();
         let view = View {
@@ -80,18 +89,17 @@ impl Live {
     }
 
     fn read_keys(&mut self) {
-        for _ in 0..EVENTS_MAX {
-            match event::poll(Duration::ZERO).and_then(|is_there| is_there.then(event::read).transpose()) {
-                Ok(None) => return,
-                Ok(Some(Event::Key(key))) if key.kind == KeyEventKind::Press => self.press(key),
-                Ok(Some(Event::Resize(..))) => self.drawn = None,
-                Ok(Some(_)) => {}
-                Err(_) => {
-                    self.has_keys = false;
-                    return;
-                }
-            }
+        let Some(keyboard) = &self.keyboard else { return };
+        match keyboard.read() {
+            Some(keys) => keys.into_iter().for_each(|key| self.press(key)),
+            None => self.end(),
         }
+    }
+
+    /// Ends the view, as the terminal is gone. The run goes on.
+    fn end(&mut self) {
+        self.is_over = true;
+        self.give_back();
     }
 
     /// Gives the terminal back. The cursor is shown before, so that the library does not write that behind the report's
@@ -99,21 +107,19 @@ impl Live {
     fn give_back(&mut self) {
         // A terminal that is gone has no cursor to show.
         self.terminal.show_cursor().unwrap_or_default();
+        self.display.finish();
         lines::restore();
     }
 
-    fn press(&mut self, key: KeyEvent) {
-        let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-        if is_interrupt && is_impatient(self.ending_since.map(|since| since.elapsed())) {
+    fn press(&mut self, key: Key) {
+        if key == Key::Interrupt && is_impatient(self.ending_since.map(|since| since.elapsed())) {
             // As a further signal does.
             self.give_back();
             signal_hook::low_level::emulate_default_handler(SIGINT).unwrap_or_default();
         }
-        if is_interrupt || key.code == KeyCode::Char('q') {
-            self.ending_since.get_or_insert_with(Instant::now);
-            self.drawn = None;
-            self.stop.ask();
-        }
+        self.ending_since.get_or_insert_with(Instant::now);
+        self.drawn = None;
+        self.stop.ask();
     }
 }
 
@@ -136,9 +142,10 @@ impl Consumer for Live {
     }
 
     fn tick(&mut self) {
-        if self.has_keys {
-            self.read_keys();
+        if self.is_over {
+            return;
         }
+        self.read_keys();
         if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
             self.draw();
         }

@@ -5,14 +5,21 @@ use std::time::Duration;
 
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Interval, Series};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, WatchOutcome, figures};
+use crate::terminal::display::Display;
 use crate::terminal::{USUAL_COLUMNS, lines};
 
 /// Between the parts of the line.
 const SEPARATOR: &str = "  ";
+
+/// Goes to the beginning of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// The colour of a warning, and that of all else.
+const YELLOW: &str = "\x1b[33m";
+const USUAL: &str = "\x1b[0m";
 
 /// A run that is over before this has no line.
 const SHOWN_FROM: Duration = Duration::from_millis(900);
@@ -26,35 +33,32 @@ pub(super) fn is_welcome() -> bool {
 pub(super) struct Progress {
     standing: Standing,
     clock: Clock,
-    bar: ProgressBar,
-    plain: ProgressStyle,
-    warning: ProgressStyle,
+    has_colour: bool,
+    /// `None` until the line shows.
+    terminal: Option<Display>,
 }
 
 impl Progress {
     pub(super) fn new(plan: &Plan, has_colour: bool) -> Self {
-        let style = |template| ProgressStyle::with_template(template).expect("the template is a good one");
-        let plain = style("{wide_msg}");
-        let warning = if has_colour { style("{wide_msg:.yellow}") } else { plain.clone() };
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { standing: Standing::new(plan), clock: Clock::start(), bar, plain, warning }
+        Self { standing: Standing::new(plan), clock: Clock::start(), has_colour, terminal: None }
     }
 
-    fn draw(&self) {
+    fn draw(&mut self) {
         if self.clock.elapsed() < SHOWN_FROM {
             return;
         }
         let Some(last) = self.standing.last() else { return };
-        if self.bar.is_hidden() {
-            lines::show_line();
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        let style = if last.lag_max > LAG_WARNING { &self.warning } else { &self.plain };
-        self.bar.set_style(style.clone());
         let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
         // A terminal that does not know its size says 0.
         let width = if columns > 0 { columns.into() } else { USUAL_COLUMNS };
-        self.bar.set_message(text(&self.standing, self.clock.elapsed(), width));
+        let line: String = text(&self.standing, self.clock.elapsed(), width).chars().take(width).collect();
+        let (colour, end) =
+            if self.has_colour && last.lag_max > LAG_WARNING { (YELLOW, USUAL) } else { ("", "") };
+        let terminal = self.terminal.get_or_insert_with(|| {
+            lines::show_line();
+            Display::open()
+        });
+        terminal.show(format!("{CLEAR_LINE}{colour}{line}{end}").as_bytes());
     }
 }
 
@@ -73,7 +77,9 @@ impl Consumer for Progress {
     }
 
     fn finish(&mut self, _: Option<&Series>, _: &mut WatchOutcome) {
-        self.bar.finish_and_clear();
+        if let Some(terminal) = &self.terminal {
+            terminal.finish();
+        }
     }
 }
 

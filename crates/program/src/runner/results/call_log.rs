@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write as _};
+use std::mem;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_plan::{Plan, StreamedReplies, Streams, Workload};
+use httperf_plan::{Plan, StreamedReplies, Streams, Workload, secrets};
 use httperf_stats::{
     CallOutcome, Instant, KernelTimes, Mismatch, RecordedReply, Sample, StepCall, StreamCall,
 };
@@ -138,19 +139,19 @@ impl CallLog {
     pub fn create(name: &OsStr, plan: &Plan) -> anyhow::Result<Self> {
         let further = Further::of(plan);
         let cannot_write = || format!("--calls: cannot write `{}`", name.to_string_lossy());
-        let mut writer = file::create(name)
+        let mut table = file::create(name)
             .map_err(csv::Error::from)
             .and_then(|file| {
-                let mut writer = csv::Writer::from_writer(BufWriter::new(file));
-                writer.write_record(COLUMNS.iter().chain(further.names()))?;
-                writer.flush()?;
-                Ok(writer)
+                let mut table = Table { file, length: 0, rows: csv::Writer::from_writer(Vec::new()) };
+                table.rows.write_record(COLUMNS.iter().chain(further.names()))?;
+                table.write_out()?;
+                Ok(table)
             })
             .with_context(cannot_write)?;
         let (queue, rows) = sync_channel(QUEUE);
         let writer = std::thread::Builder::new()
             .name("calls".into())
-            .spawn(move || write_all(&rows, &further, &mut writer))
+            .spawn(move || write_all(&rows, &further, &mut table))
             .context("cannot start the thread that writes calls")?;
         Ok(Self { queue, writer, file: name.into() })
     }
@@ -211,17 +212,82 @@ impl CallSender {
     }
 }
 
-fn write_all(
-    rows: &Receiver<Row>,
-    further: &Further,
-    writer: &mut csv::Writer<BufWriter<File>>,
-) -> csv::Result<()> {
-    for row in rows {
-        let mut record = row.record();
-        further.add(&row, &mut record);
-        writer.write_byte_record(&record)?;
+/// A file that ends with a whole row at any time, also if the program is killed or the disk is full.
+#[derive(Debug)]
+struct Table {
+    file: File,
+    /// Bytes of whole rows.
+    length: u64,
+    /// Rows that wait to be written.
+    rows: csv::Writer<Vec<u8>>,
+}
+
+/// The most bytes of rows that wait, roughly, and the longest time.
+const WAITING_MAX: usize = 64 * 1024;
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+fn write_all(rows: &Receiver<Row>, further: &Further, table: &mut Table) -> csv::Result<()> {
+    let mut written = std::time::Instant::now();
+    loop {
+        let is_over = match rows.recv_timeout(WAIT_MAX) {
+            Ok(row) => {
+                let mut record = row.record();
+                further.add(&row, &mut record);
+                table.rows.write_byte_record(&record)?;
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => true,
+        };
+        if is_over || table.rows.get_ref().len() >= WAITING_MAX || written.elapsed() >= WAIT_MAX {
+            table.write_out()?;
+            written = std::time::Instant::now();
+        }
+        if is_over {
+            return Ok(());
+        }
     }
-    writer.flush().map_err(io::Error::into)
+}
+
+impl Table {
+    /// Writes the rows that wait. If that fails, no part of a row remains.
+    fn write_out(&mut self) -> io::Result<()> {
+        let writer = csv::Writer::from_writer(Vec::new());
+        let rows = mem::replace(&mut self.rows, writer).into_inner().map_err(|error| error.into_error())?;
+        let mut rest = &rows[..];
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => return Err(self.cut(&rows, rest, io::ErrorKind::WriteZero.into())),
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.cut(&rows, rest, error)),
+            }
+        }
+        self.length += rows.len() as u64;
+        Ok(())
+    }
+
+    /// Takes the part of a row away that was written of `rows` before `rest`. What has no length to be cut (a pipe, a device) is
+    /// beyond help.
+    fn cut(&mut self, rows: &[u8], rest: &[u8], error: io::Error) -> io::Error {
+        let written = &rows[..rows.len() - rest.len()];
+        self.length += whole_rows(written) as u64;
+        self.file.set_len(self.length).unwrap_or_default();
+        error
+    }
+}
+
+/// The length of the whole rows at the beginning of a text. A line end in quotes ends no row.
+fn whole_rows(text: &[u8]) -> usize {
+    let (mut is_quoted, mut length) = (false, 0);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' if !is_quoted => length = at + 1,
+            _ => {}
+        }
+    }
+    length
 }
 
 impl Further {
@@ -335,7 +401,10 @@ impl Row {
             if self.is_reused { "yes" } else { "no" }.to_owned(),
         ];
         let mut record: csv::ByteRecord = texts.iter().map(String::as_bytes).collect();
-        record.push_field(&self.uri);
+        match std::str::from_utf8(&self.uri) {
+            Ok(uri) => record.push_field(secrets::url(uri).as_bytes()),
+            Err(_) => record.push_field(&self.uri),
+        }
         for time in [self.receive_lag, self.kernel.send_lag, self.kernel.service] {
             record.push_field(time.map_or_else(String::new, micros).as_bytes());
         }
@@ -379,6 +448,27 @@ mod tests {
             rpc: None,
             expected: false,
         }
+    }
+
+    #[test]
+    fn a_row_ends_outside_of_quotes() {
+        assert_eq!(whole_rows(b"a,b\n1,2\n3"), 8);
+        assert_eq!(whole_rows(b"a\n1,\"x\ny"), 2);
+        assert_eq!(whole_rows(b"\"a\"\"\n\""), 0);
+        assert_eq!(whole_rows(b""), 0);
+    }
+
+    #[test]
+    fn a_table_that_cannot_grow_ends_with_a_whole_row() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let opened = File::options().write(true).open(file.path()).unwrap();
+        let mut table = Table { file: opened, length: 0, rows: csv::Writer::from_writer(Vec::new()) };
+        table.rows.write_record(["a", "b"]).unwrap();
+        table.write_out().unwrap();
+        table.file.write_all(b"1,2\n3,").unwrap();
+        let error = table.cut(b"1,2\n3,4\n", b"4\n", io::ErrorKind::StorageFull.into());
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"a,b\n1,2\n");
     }
 
     #[test]

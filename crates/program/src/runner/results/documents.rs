@@ -4,7 +4,7 @@ use anyhow::Context;
 use httperf_report::pictures::Style;
 use httperf_report::{Form, Report, Screen};
 
-use super::file::Writable;
+use super::file::{Contents, Writable};
 use super::{cannot_write, ensure_apart};
 use crate::command_line::outputs::{FileForm, OutputName, Outputs, ReadFile};
 use crate::terminal::messages::Program;
@@ -21,6 +21,15 @@ struct DocumentFile {
     file: Writable,
     /// The reason why it could not be written the last time.
     error: Option<String>,
+}
+
+/// An attempt to write a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    /// Another one follows.
+    Meanwhile,
+    /// What cannot be written now is lost.
+    Last,
 }
 
 impl DocumentFiles {
@@ -48,18 +57,29 @@ impl DocumentFiles {
     pub(crate) fn write(&mut self, program: &Program, report: &dyn Report) {
         // What was written to a pipe or a device cannot be replaced. Pages and pictures take a while to make, and can be
         // made of the document.
-        self.write_if(program, report, |one| one.output.form.is_quick() && !one.file.is_special());
+        let is_due = |one: &DocumentFile| one.output.form.is_quick() && !one.file.is_special();
+        self.write_if(program, report, Attempt::Meanwhile, is_due);
     }
 
     /// Writes all of them, when no further measurement will be made.
     pub(crate) fn write_last(&mut self, program: &Program, report: &dyn Report) {
-        self.write_if(program, report, |_| true);
+        self.write_if(program, report, Attempt::Last, |_| true);
     }
 
-    fn write_if(&mut self, program: &Program, report: &dyn Report, is_due: impl Fn(&DocumentFile) -> bool) {
+    fn write_if(
+        &mut self,
+        program: &Program,
+        report: &dyn Report,
+        attempt: Attempt,
+        is_due: impl Fn(&DocumentFile) -> bool,
+    ) {
         for one in self.files.iter_mut().filter(|file| is_due(file)) {
             let OutputName { option, form, name } = &one.output;
-            let written = one.file.replace(&form.contents(report));
+            let contents = form.contents(report);
+            let written = match attempt {
+                Attempt::Meanwhile => one.file.put_contents(&contents),
+                Attempt::Last => one.file.put_or_rescue(name, &contents),
+            };
             let error = written.with_context(|| cannot_write(option, name)).err();
             let error = error.map(|error| format!("{error:#}"));
             if let Some(error) = error.as_ref().filter(|&error| one.error.as_ref() != Some(error)) {
@@ -82,13 +102,14 @@ impl FileForm {
     }
 
     /// Contents of a file. Options exist only for the forms that the document of their command has.
-    pub(super) fn contents(self, report: &dyn Report) -> Vec<u8> {
+    pub(super) fn contents(self, report: &dyn Report) -> Contents {
         let picture = || report.picture(&Style::default());
-        match self {
+        let bytes = match self {
+            Self::Text(Form::Json) => return report.lasting().into(),
             Self::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),
             Self::Svg => picture().map(|picture| picture.svg().as_bytes().to_vec()),
             Self::Png => picture().map(|picture| picture.png()),
-        }
-        .expect("a document has the forms that its command has options for")
+        };
+        bytes.expect("a document has the forms that its command has options for").into()
     }
 }

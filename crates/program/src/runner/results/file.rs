@@ -8,13 +8,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use httperf_report::Lasting;
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fcntl_getfl, fcntl_setfl, statfs};
 use rustix::io::Errno;
 
@@ -47,7 +48,7 @@ impl Writable {
             if exists {
                 OpenOptions::new().append(true).open(path)?;
             }
-            match Temporary::beside(path).and_then(Temporary::try_out) {
+            match Temporary::beside(path, Readers::AsBefore).and_then(Temporary::try_out) {
                 Err(error) if exists && is_of_the_folder(&error) => {}
                 tried => tried?,
             }
@@ -66,6 +67,40 @@ impl Writable {
     /// The reason why it cannot be written. The earlier content is then still there, unless the folder does not allow the
     /// file to be replaced.
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
+        self.put(content, Readers::AsBefore)
+    }
+
+    /// Does what [`Writable::replace`] does, for those who may read the contents.
+    ///
+    /// # Errors
+    /// As [`Writable::replace`].
+    pub(super) fn put_contents(&self, contents: &Contents) -> io::Result<()> {
+        self.put(&contents.bytes, contents.readers)
+    }
+
+    /// Does the same for the last time: what a disk does not take is kept elsewhere, if that can be.
+    ///
+    /// # Errors
+    /// As [`Writable::replace`], with the place of what could not be written.
+    pub(super) fn put_or_rescue(&self, name: &OsStr, contents: &Contents) -> io::Result<()> {
+        self.put_contents(contents).map_err(|error| self.rescued(name, &contents.bytes, error))
+    }
+
+    /// Keeps what could not be written in the folder for temporary files, or in memory, and adds the place to the error.
+    pub(super) fn rescued(&self, name: &OsStr, content: &[u8], error: io::Error) -> io::Error {
+        if self.is_special() {
+            return error;
+        }
+        let folders = [std::env::temp_dir(), "/dev/shm".into()];
+        match folders.iter().find_map(|folder| rescue(folder, name, content).ok()) {
+            Some(path) => {
+                io::Error::new(error.kind(), format!("{error}; it is in `{}` instead", path.display()))
+            }
+            None => error,
+        }
+    }
+
+    fn put(&self, content: &[u8], readers: Readers) -> io::Result<()> {
         match &self.destination {
             Destination::Special(file) => {
                 let mut file: &File = file;
@@ -73,8 +108,12 @@ impl Writable {
                 file.flush()
             }
             Destination::Regular(path) => {
-                match Temporary::beside(path).and_then(|temporary| temporary.replace(path, content)) {
-                    Err(error) if path.exists() && is_of_the_folder(&error) => overwrite(path, content),
+                let placed =
+                    Temporary::beside(path, readers).and_then(|temporary| temporary.replace(path, content));
+                match placed {
+                    Err(error) if path.exists() && is_of_the_folder(&error) => {
+                        overwrite(path, content, readers)
+                    }
                     replaced => replaced,
                 }
             }
@@ -111,13 +150,56 @@ impl Writable {
     }
 }
 
-/// Puts a file with this content in place of what was there.
+/// Puts a file with these contents in place of what was there.
 ///
 /// # Errors
 /// As [`Writable::replace`].
-pub(crate) fn replace(name: &OsStr, content: &[u8]) -> io::Result<()> {
-    Writable { destination: Destination::of(name)? }.replace(content)
+pub(crate) fn replace(name: &OsStr, contents: impl Into<Contents>) -> io::Result<()> {
+    Writable { destination: Destination::of(name)? }.put_contents(&contents.into())
 }
+
+/// Writes a file for its owner alone into a folder, under a name that says whose it is and what it was to be.
+fn rescue(folder: &Path, name: &OsStr, content: &[u8]) -> io::Result<PathBuf> {
+    let name = Path::new(name).file_name().unwrap_or(name).to_string_lossy().into_owned();
+    let path = folder.join(format!("httperf-{}-{name}", process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(&path)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    written.inspect_err(|_| fs::remove_file(&path).unwrap_or_default())?;
+    Ok(path)
+}
+
+/// The contents of a file.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    bytes: Vec<u8>,
+    readers: Readers,
+}
+
+impl From<Vec<u8>> for Contents {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, readers: Readers::AsBefore }
+    }
+}
+
+/// Nobody else may read a document with secrets.
+impl From<Lasting> for Contents {
+    fn from(Lasting { json, has_secrets }: Lasting) -> Self {
+        let readers = if has_secrets { Readers::OwnerOnly } else { Readers::AsBefore };
+        Self { bytes: json.into_bytes(), readers }
+    }
+}
+
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    /// Those who may read the file that it replaces, or any new file.
+    AsBefore,
+    /// Its owner: something in it is secret.
+    OwnerOnly,
+}
+
+/// The mode of a file for its owner alone.
+const OWNER_ONLY: u32 = 0o600;
 
 /// An empty file that is written while a run goes on.
 ///
@@ -343,8 +425,12 @@ fn is_of_the_folder(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | CrossesDevices | ResourceBusy)
 }
 
-fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+fn overwrite(path: &Path, content: &[u8], readers: Readers) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
+    if readers == Readers::OwnerOnly {
+        // That of another owner stays as it is.
+        let _set: io::Result<()> = file.set_permissions(Permissions::from_mode(OWNER_ONLY));
+    }
     file.write_all(content)?;
     file.set_len(content.len() as u64)?;
     file.sync_all()
@@ -360,13 +446,17 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn beside(path: &Path) -> io::Result<Self> {
-        let permissions = fs::metadata(path).ok().map(|metadata| metadata.permissions());
+    fn beside(path: &Path, readers: Readers) -> io::Result<Self> {
+        let before = fs::metadata(path).ok().map(|metadata| metadata.permissions());
+        let permissions = match readers {
+            Readers::AsBefore => before,
+            Readers::OwnerOnly => Some(Permissions::from_mode(OWNER_ONLY)),
+        };
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         if permissions.is_some() {
             // Until it has those, nobody else is to see what is in it. A new file has what any other would have.
-            options.mode(0o600);
+            options.mode(OWNER_ONLY);
         }
         loop {
             let path = Self::name(path);
@@ -425,13 +515,17 @@ impl Drop for Temporary {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
     use std::process::Command;
 
     use super::*;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    fn document(json: &str, has_secrets: bool) -> Lasting {
+        Lasting { json: json.to_owned(), has_secrets }
     }
 
     fn pipe(folder: &Path) -> PathBuf {
@@ -444,13 +538,15 @@ mod tests {
     fn a_file_is_replaced_as_a_whole_and_keeps_its_permissions() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result.json");
-        replace(path.as_os_str(), b"first").unwrap();
+        replace(path.as_os_str(), document("first", false)).unwrap();
         let created = folder.path().join("created");
         File::create(&created).unwrap();
         assert_eq!(mode(&path), mode(&created), "as any other file");
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        replace(path.as_os_str(), b"second").unwrap();
+        replace(path.as_os_str(), document("second", false)).unwrap();
         assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"second".to_vec(), 0o640));
+        replace(path.as_os_str(), document("third", true)).unwrap();
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"third".to_vec(), 0o600), "it has secrets");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
     }
 
@@ -473,12 +569,12 @@ mod tests {
         symlink("inner/link", path("link")).unwrap();
         symlink("inner/new", path("dangling")).unwrap();
         for (link, target) in [("link", "inner/target"), ("dangling", "inner/new")] {
-            replace(path(link).as_os_str(), b"new").unwrap();
+            replace(path(link).as_os_str(), document("new", false)).unwrap();
             assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink());
             assert_eq!(fs::read(path(target)).unwrap(), b"new");
         }
         symlink("loop", path("loop")).unwrap();
-        let error = replace(path("loop").as_os_str(), b"new").unwrap_err();
+        let error = replace(path("loop").as_os_str(), document("new", false)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
     }
 
@@ -495,7 +591,25 @@ mod tests {
 
     #[test]
     fn a_device_that_is_full_is_an_error() {
-        assert_eq!(replace(OsStr::new("/dev/full"), b"text").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        let error = replace(OsStr::new("/dev/full"), document("text", false)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn what_a_disk_does_not_take_is_kept_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let lost = folder.path().join("gone");
+        fs::create_dir(&lost).unwrap();
+        let name = lost.join("r.json");
+        let writable = Writable::new(name.as_os_str()).unwrap();
+        fs::remove_dir_all(&lost).unwrap();
+        let error = writable.put_or_rescue(name.as_os_str(), &document("text", false).into()).unwrap_err();
+        let said = error.to_string();
+        let (before, rest) = said.split_once("; it is in `").unwrap();
+        let path = PathBuf::from(rest.strip_suffix("` instead").unwrap());
+        assert_eq!(before, "No such file or directory (os error 2)");
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"text".to_vec(), 0o600));
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

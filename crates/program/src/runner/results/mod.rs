@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::Document;
-use httperf_report::{Form, csv_header, csv_row, steps_csv};
+use httperf_report::{Form, Report as _, csv_header, csv_row, steps_csv};
 
 use crate::command_line::args::{Args, ResultArgs, STDOUT};
 use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
@@ -47,7 +47,9 @@ impl OwnResult {
     /// # Errors
     /// If that cannot be done.
     pub(crate) fn write(&self, document: &Document) -> anyhow::Result<()> {
-        self.file.replace(document.json().as_bytes()).with_context(|| cannot_write("--output", &self.name))
+        self.file
+            .put_or_rescue(&self.name, &document.lasting().into())
+            .with_context(|| cannot_write("--output", &self.name))
     }
 }
 
@@ -127,10 +129,12 @@ impl ResultFile {
         let outcome = match self.content {
             // Results gather in a table.
             Content::Document(FileForm::Text(Form::Csv)) => {
-                self.file.append(&csv_header(), &csv_row(document))
+                let (header, row) = (csv_header(), csv_row(document));
+                let appended = self.file.append(&header, &row);
+                appended.map_err(|error| self.file.rescued(&self.name, (header + &row).as_bytes(), error))
             }
-            Content::Document(form) => self.file.replace(&form.contents(document)),
-            Content::Steps => self.file.replace(steps_of(document).as_bytes()),
+            Content::Document(form) => self.file.put_or_rescue(&self.name, &form.contents(document)),
+            Content::Steps => self.file.put_or_rescue(&self.name, &steps_of(document).into_bytes().into()),
         };
         outcome.with_context(|| cannot_write(self.option, &self.name))
     }

@@ -21,6 +21,7 @@ const RATES_LISTED: usize = 100;
 /// Renders a sweep as an HTML page.
 #[must_use]
 pub fn sweep_page(sweep: &Sweep) -> String {
+    let sweep = &*sweep.without_secrets();
     let curve = SweepCurve::of(sweep);
     let parts = sweep.runs.first().map_or(&[][..], |run| &run.result.parts);
     let page = Page {

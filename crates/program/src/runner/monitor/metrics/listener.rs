@@ -1,9 +1,9 @@
 //! Serves metrics to those who fetch them: a small part of HTTP/1.1, and nobody can hold up anything.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -18,11 +18,69 @@ const HEAD_MAX: usize = 8192;
 /// The time for a request, and for taking the reply.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The fetches of a run's metrics, for whoever waits for the last.
+#[derive(Debug, Default)]
+pub(super) struct Fetches(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Option<Instant>,
+    /// The longest time between two fetches.
+    gap: Option<Duration>,
+    /// True once nothing is added any more to what is published.
+    is_final: bool,
+    /// True once that was fetched.
+    has_final: bool,
+}
+
+impl Fetches {
+    /// Nothing is added any more to what is published.
+    pub(super) fn end(&self) {
+        self.seen().is_final = true;
+    }
+
+    /// Returns true once the last figures were fetched.
+    pub(super) fn are_complete(&self) -> bool {
+        self.seen().has_final
+    }
+
+    /// The time within which the next fetch should come; `None` if there was none.
+    pub(super) fn next_within(&self) -> Option<Duration> {
+        /// For who has fetched once: the usual interval of Prometheus is 15 s.
+        const USUAL: Duration = Duration::from_secs(16);
+        const LONGEST: Duration = Duration::from_secs(60);
+        const MARGIN: Duration = Duration::from_secs(1);
+        let seen = self.seen();
+        seen.last?;
+        Some(seen.gap.map_or(USUAL, |gap| gap * 5 / 4 + MARGIN).min(LONGEST))
+    }
+
+    fn is_final(&self) -> bool {
+        self.seen().is_final
+    }
+
+    fn note(&self, now: Instant, was_final: bool) {
+        let mut seen = self.seen();
+        let gap = seen.last.map(|last| now.saturating_duration_since(last));
+        seen.gap = seen.gap.max(gap);
+        seen.last = Some(now);
+        seen.has_final |= was_final;
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Serves what is published at this address until the program ends.
-pub(super) fn listen(address: &str, published: &Arc<Mutex<Meter>>) -> anyhow::Result<()> {
+pub(super) fn listen(
+    address: &str,
+    published: &Arc<Mutex<Meter>>,
+    fetches: &Arc<Fetches>,
+) -> anyhow::Result<()> {
     let listener =
         TcpListener::bind(address).with_context(|| format!("--metrics: cannot listen on {address}"))?;
-    let published = Arc::clone(published);
+    let (published, fetches) = (Arc::clone(published), Arc::clone(fetches));
     let clients = Arc::new(AtomicUsize::new(0));
     let serve = move || {
         for stream in listener.incoming() {
@@ -35,10 +93,11 @@ pub(super) fn listen(address: &str, published: &Arc<Mutex<Meter>>) -> anyhow::Re
                 clients.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (published, clients) = (Arc::clone(&published), Arc::clone(&clients));
+            let (published, fetches, clients) =
+                (Arc::clone(&published), Arc::clone(&fetches), Arc::clone(&clients));
             let answer = move || {
                 // Whoever breaks off does not want the rest.
-                let _answered: std::io::Result<()> = answer(stream, &published);
+                let _answered: std::io::Result<()> = answer(stream, &published, &fetches);
                 clients.fetch_sub(1, Ordering::Relaxed);
             };
             // Without a thread the connection is closed, and asked for again.
@@ -52,11 +111,26 @@ pub(super) fn listen(address: &str, published: &Arc<Mutex<Meter>>) -> anyhow::Re
     Ok(())
 }
 
-fn answer(mut stream: TcpStream, published: &Mutex<Meter>) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, published: &Mutex<Meter>, fetches: &Fetches) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let Some(head) = read_head(&mut stream)? else { return Ok(()) };
-    let meter = || published.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    stream.write_all(&reply(&head, meter))
+    // Before the figures are looked at: what is published after that may be more.
+    let was_final = fetches.is_final();
+    let mut has_fetched = false;
+    let meter = || {
+        has_fetched = true;
+        published.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    };
+    let reply = reply(&head, meter);
+    stream.write_all(&reply)?;
+    if has_fetched && !head.starts_with("HEAD ") {
+        // All of it is to have arrived before the program may end.
+        stream.shutdown(Shutdown::Write)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        while matches!(stream.read(&mut [0; 1024]), Ok(1..)) {}
+        fetches.note(Instant::now(), was_final);
+    }
+    Ok(())
 }
 
 /// The head of a request; `None` if it does not come whole.
@@ -118,6 +192,23 @@ mod tests {
         let mut lines = reply.lines().map(str::to_owned);
         let status = lines.next().unwrap_or_default();
         (status, lines.find(|line| line.starts_with("Content-Type")).unwrap_or_default())
+    }
+
+    #[test]
+    fn the_next_fetch_is_expected_when_those_before_say() {
+        let fetches = Fetches::default();
+        assert_eq!(fetches.next_within(), None, "nobody fetches");
+        let start = Instant::now();
+        fetches.note(start, false);
+        assert_eq!(fetches.next_within(), Some(Duration::from_secs(16)));
+        fetches.note(start + Duration::from_secs(4), false);
+        assert_eq!(fetches.next_within(), Some(Duration::from_secs(6)));
+        fetches.note(start + Duration::from_secs(604), fetches.is_final());
+        assert_eq!(fetches.next_within(), Some(Duration::from_secs(60)));
+        fetches.end();
+        assert!(!fetches.are_complete());
+        fetches.note(start + Duration::from_secs(605), fetches.is_final());
+        assert!(fetches.are_complete());
     }
 
     #[test]

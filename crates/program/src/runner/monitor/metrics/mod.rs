@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use httperf_metrics::{About, Meter, Now, RankTotals, influx, otlp};
@@ -24,10 +24,13 @@ use httperf_report::verdict;
 use httperf_stats::{CallOutcome, CpuTime, Interval, Phase, Series, Summary, ThreadUsage};
 
 use crate::command_line::args::{InfluxTarget, MetricsArgs};
+use crate::runner::Runner;
 use crate::runner::fleet::Seat;
 use crate::runner::results::file;
 use crate::terminal::messages::Program;
+use crate::terminal::status_line::StatusLine;
 
+use self::listener::Fetches;
 use self::sender::Sender;
 use super::coverage::Coverage;
 use super::standing::Outline;
@@ -38,6 +41,7 @@ use super::{Consumer, WatchOutcome};
 pub(crate) struct MetricsSettings {
     args: MetricsArgs,
     about: About,
+    fetches: Arc<Fetches>,
 }
 
 impl MetricsSettings {
@@ -52,7 +56,32 @@ impl MetricsSettings {
             ranks: seat.map_or(1, |seat| seat.rank.size().get()),
             rank: alone.map(|seat| seat.rank.index()),
         };
-        Some(Self { args: args.clone(), about })
+        Some(Self { args: args.clone(), about, fetches: Arc::default() })
+    }
+
+    /// Keeps the metrics up until the last figures were fetched, if somebody is expected to do so, or until the end is asked for.
+    pub(crate) fn linger(&self, runner: &Runner) {
+        const GLANCE: Duration = Duration::from_millis(20);
+        if self.args.listen.is_none() {
+            return;
+        }
+        let Some(longest) = self.args.linger.or_else(|| self.fetches.next_within()) else { return };
+        let start = Instant::now();
+        runner.signals.ask_first();
+        let mut line = StatusLine::new();
+        while !self.fetches.are_complete() && !runner.is_interrupted() {
+            let left = longest.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            if start.elapsed() > Duration::from_secs(1) {
+                line.show(&format!(
+                    "waiting for a last fetch of --metrics, {} s at most",
+                    left.as_secs() + 1
+                ));
+            }
+            std::thread::sleep(GLANCE.min(left));
+        }
     }
 }
 
@@ -66,6 +95,7 @@ pub(super) struct Metrics {
     ranks_told: Vec<RankTotals>,
     /// What is told to those who fetch; `None` if nobody may.
     published: Option<Arc<Mutex<Meter>>>,
+    fetches: Arc<Fetches>,
     otlp: Option<Sender>,
     influx: Option<Influx>,
     taken: Coverage,
@@ -82,7 +112,7 @@ enum Influx {
 
 impl Metrics {
     pub(super) fn start(settings: &MetricsSettings, plan: &Plan, program: Program) -> anyhow::Result<Self> {
-        let MetricsSettings { args, about } = settings;
+        let MetricsSettings { args, about, fetches } = settings;
         let meter = Meter::new(about.clone());
         let influx = match &args.influx {
             None => None,
@@ -98,7 +128,7 @@ impl Metrics {
             None => None,
             Some(address) => {
                 let published = Arc::new(Mutex::new(meter.clone()));
-                listener::listen(address, &published)?;
+                listener::listen(address, &published, fetches)?;
                 Some(published)
             }
         };
@@ -109,6 +139,7 @@ impl Metrics {
             meter,
             ranks_told: Vec::new(),
             published,
+            fetches: Arc::clone(fetches),
             otlp,
             influx,
             taken: Coverage::default(),
@@ -189,6 +220,7 @@ impl Consumer for Metrics {
             self.write_influx(lines);
         }
         self.publish();
+        self.fetches.end();
         if let Some(sender) = self.otlp.take() {
             sender.finish();
         }

@@ -1,12 +1,15 @@
 //! Sends metrics by HTTP, on a thread of its own. What the receiver does not take in time is dropped and counted.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use anyhow::Context;
 use httperf_metrics::otlp;
+use httperf_plan::secrets;
 use percent_encoding::percent_decode_str;
 use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 use crate::terminal::messages::Program;
 
@@ -31,6 +34,7 @@ const INFLUX_TOKEN: &str = "INFLUX_TOKEN";
 pub(super) struct Sender {
     program: Program,
     option: &'static str,
+    /// The URL, as it may be shown.
     url: String,
     /// `None` once there are no more.
     channel: Option<SyncSender<Vec<u8>>>,
@@ -62,13 +66,14 @@ impl Sender {
     ) -> anyhow::Result<Self> {
         let (channel_in, messages) = sync_channel::<Vec<u8>>(WAITING_MAX);
         let (tell, failed) = channel();
-        let (to, says) = (url.to_owned(), program.clone());
-        let agent: Agent = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(true)
-            .proxy(None)
-            .build()
-            .into();
+        let shown = secrets::value(option.trim_start_matches('-'), url);
+        let (to, shown_to, says) = (url.to_owned(), shown.clone(), program.clone());
+        let mut config =
+            Agent::config_builder().timeout_global(Some(PATIENCE)).http_status_as_error(true).proxy(None);
+        if url.starts_with("https:") {
+            config = config.tls_config(tls(option)?);
+        }
+        let agent: Agent = config.build().into();
         let run = move || {
             let mut failures = 0;
             for message in messages {
@@ -79,7 +84,7 @@ impl Sender {
                 if let Err(error) = request.send(&message[..]) {
                     failures += 1;
                     if failures == 1 {
-                        says.warn(format_args!("{option}: {to} has not taken metrics: {error}"));
+                        says.warn(format_args!("{option}: {shown_to} has not taken metrics: {error}"));
                     }
                 }
             }
@@ -90,8 +95,7 @@ impl Sender {
             .name("metrics sender".into())
             .spawn(run)
             .with_context(|| format!("{option}: cannot start a thread"))?;
-        let url = url.to_owned();
-        Ok(Self { program, option, url, channel: Some(channel_in), failed, sent: 0, dropped: 0 })
+        Ok(Self { program, option, url: shown, channel: Some(channel_in), failed, sent: 0, dropped: 0 })
     }
 
     /// Sends a message, unless too many wait. Never waits.
@@ -119,6 +123,23 @@ impl Sender {
             )),
         }
     }
+}
+
+/// How the receiver is trusted: as other programs on this machine trust servers.
+fn tls(option: &str) -> anyhow::Result<TlsConfig> {
+    let found = rustls_native_certs::load_native_certs();
+    let roots: Vec<Certificate<'static>> =
+        found.certs.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
+    anyhow::ensure!(
+        !roots.is_empty(),
+        "{option}: found no certificates of authorities on this machine, which https:// needs\nhint: install \
+         ca-certificates, or let SSL_CERT_FILE name a file with them"
+    );
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .build())
 }
 
 /// Header fields of a text like `name=value,name=value`. What is none is passed over.
