@@ -248,21 +248,18 @@ mod tests {
         assert_eq!(credentials("http://user:pass@h").as_deref(), Some("user:pass"));
         assert_eq!(credentials("http://us%40er:p%3Aa:ss@h").as_deref(), Some("us@er:p:a:ss"));
         assert_eq!(credentials("http://user@h").as_deref(), Some("user:"));
-        for wrong in [
-            "",
-            "host:3128",
-            "https://host",
-            "socks5://host",
-            "http://",
-            "http://h/path",
-            "http://h/?q",
-            "http://a%3Ab@h",
-        ] {
+        for wrong in
+            ["", "host:3128", "https://host", "socks5://host", "http://", "http://h/path", "http://h/?q"]
+        {
             check_error(
                 &["--proxy", wrong],
                 &format!("--proxy: expected a URL such as http://host:3128, got `{wrong}`"),
             );
         }
+        check_error(
+            &["--proxy", "http://a%3Ab@h"],
+            "--proxy: expected a URL such as http://host:3128, got `http://...@h`",
+        );
     }
 
     #[test]
