@@ -23,17 +23,19 @@ pub fn answered_share(result: &Document) -> Option<f64> {
     let offering = Offering::of(plan, summary);
     let share = match (&plan.workload, &summary.sessions) {
         (Workload::Sessions(_) | Workload::Scenarios(_), Some(sessions)) => {
-            sessions_share(&offering, sessions, arrivals)
+            sessions_share(&offering, summary, sessions, arrivals)
         }
         (Workload::Connections(connections), _) if connections.calls == 0 => {
             let established = summary.connect.moments.count() as f64;
-            established / arrivals * offering.in_time(&summary.connect, 1.0)
+            let quickest = summary.connect.moments.min();
+            established / arrivals * offering.in_time(&summary.connect, quickest, 1.0)
         }
         _ if offering.is_timed => timed_calls_share(plan, &offering, summary, arrivals),
         _ => {
             let calls = Calls::of(plan, summary, arrivals);
             let successes = &summary.calls_with(CallOutcome::Success).latency;
-            calls.answered / calls.offered * offering.in_time(successes, calls.in_turn)
+            let quickest = quickest_call(summary) * calls.in_turn;
+            calls.answered / calls.offered * offering.in_time(successes, quickest, calls.in_turn)
         }
     };
     Some(share.clamp(0.0, 1.0))
@@ -78,10 +80,11 @@ impl Offering {
         Self { is_timed, arriving, measured, warmup: plan.phases.warmup.as_secs_f64(), pauses }
     }
 
-    /// Ratio of the time in which arrivals came to the time until the last was finished. `in_turn`: number of
-    /// consecutive times per arrival. The time of the fastest is no delay, and a single slow one is no queue.
-    fn in_time(&self, timing: &Timing, in_turn: f64) -> f64 {
-        let quickest = timing.moments.min() * in_turn + self.pauses;
+    /// Ratio of the time in which arrivals came to the time until the last was finished. `quickest`: time of an arrival that
+    /// has no other before it, which is no delay. `in_turn`: number of consecutive times per arrival. A single slow one is no
+    /// queue.
+    fn in_time(&self, timing: &Timing, quickest: f64, in_turn: f64) -> f64 {
+        let quickest = quickest + self.pauses;
         let p90 = timing.quantile(0.9).unwrap_or_default().as_secs_f64();
         let last = p90 * LAST_OF_P90 * in_turn + self.pauses;
         let last = if self.is_timed { last } else { last.min(self.measured - self.arriving) };
@@ -129,20 +132,51 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
     let before = (sum(Phase::WarmUp, |one| one.offered) - ended(Phase::WarmUp).iter().sum::<f64>()).max(0.0);
     let by_chance = calls.in_turn.min(calls.offered / arrivals) + 2.0 * (2.0 * before).sqrt();
     // Without a warm-up as long as the fastest calls, calls are pending at the end only.
-    let quickest =
-        summary.calls_with(CallOutcome::Success).latency.moments.min() * calls.in_turn + offering.pauses;
+    let quickest = quickest_call(summary) * calls.in_turn + offering.pauses;
     let not_yet = calls.offered * ratio(quickest - offering.warmup, offering.measured);
     let left = (calls.offered - replies - failed - by_chance - not_yet.max(0.0)).max(0.0);
     1.0 - (left + failed + replies * (1.0 - calls.good)) / calls.offered
 }
 
-fn sessions_share(offering: &Offering, sessions: &SessionSummary, arrivals: f64) -> f64 {
+/// Time in seconds that a server takes for a call without others before it, as far as the run shows it; 0 if no call was
+/// answered.
+///
+/// Of an overloaded server, the quickest measured call has waited in the queue that the warm-up left. So calls of the warm-up
+/// count too; and the very first call found no queue, so that a call takes no longer than the time until the first reply.
+fn quickest_call(summary: &Summary) -> f64 {
+    let intervals = summary.series.intervals();
+    let first_reply = intervals.iter().find(|interval| interval.replies > 0).map(Interval::end);
+    let in_series = intervals.iter().filter_map(|interval| interval.latency.quantile(0.0)).min();
+    let successes = summary.calls_with(CallOutcome::Success);
+    let measured = [&successes.latency, &successes.service].map(|timing| timing.moments.min());
+    let known = first_reply.into_iter().chain(in_series).map(|time| time.as_secs_f64());
+    known.chain(measured).reduce(f64::min).unwrap_or_default()
+}
+
+/// Mean time in seconds of a completed session without the time that its calls spent in a queue that grew during the run.
+///
+/// Calls at the beginning of the run show how long they take without that queue.
+fn usual_session(summary: &Summary, sessions: &SessionSummary) -> f64 {
+    let mean = sessions.latency.moments.mean();
+    let calls: u64 = sessions.lengths.iter().map(|(length, sessions)| length * sessions).sum();
+    let ended = sessions.completed + sessions.failed;
+    let mut intervals = summary.series.intervals().iter();
+    let Some(first) = intervals.find(|interval| !interval.latency.is_empty()) else { return mean };
+    let usual = first.latency.quantile(0.5).unwrap_or_default().as_secs_f64();
+    let measured = summary.completed().latency.quantile(0.5).unwrap_or_default().as_secs_f64();
+    let queued = (measured - usual).max(0.0) * ratio(calls as f64, ended as f64);
+    (mean - queued).max(0.0)
+}
+
+fn sessions_share(offering: &Offering, summary: &Summary, sessions: &SessionSummary, arrivals: f64) -> f64 {
     let completed = sessions.completed as f64;
+    let usual = usual_session(summary, sessions);
     if !offering.is_timed {
-        return completed / arrivals * offering.in_time(&sessions.latency, 1.0);
+        let quickest = sessions.latency.moments.min().min(usual);
+        return completed / arrivals * offering.in_time(&sessions.latency, quickest, 1.0);
     }
     // At the observed pace, late sessions cannot have ended yet; chance may account for one more.
-    let not_yet = ratio(sessions.latency.moments.mean(), offering.measured).min(1.0);
+    let not_yet = ratio(usual, offering.measured).min(1.0);
     let expected = arrivals * (1.0 - not_yet) - 1.0;
     if completed >= expected && completed > 0.0 { 1.0 } else { ratio(completed, expected) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::documents::{document, ms};
 use httperf_plan::objective::Objective;
-use httperf_plan::{Arrivals, Phases, Plan, Script, UNLIMITED, Workload};
+use httperf_plan::{Arrivals, Cap, Excess, Phases, Plan, Script, UNLIMITED, Workload};
 use httperf_report::html::sweep_page;
 use httperf_report::pictures::SweepCurve;
 use httperf_report::result::{Document, EarlyEnd};
@@ -14,7 +14,7 @@ use httperf_report::sweep::{
 };
 use httperf_report::{Form, Kept, ReadError, Report as _, Screen};
 use httperf_testkit::sim::{
-    Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions, uniform,
+    Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, nonzero, reply, run, sessions, uniform,
 };
 
 /// A server that answers this many requests per second, sequentially, each after at least `delay`. Requests
@@ -145,6 +145,58 @@ fn sessions_count_by_their_number() {
     let behind =
         answered_share(&simulated(&at(100.0, sessions(100_000, script(ms(0)))), endless_queue(150.0)));
     assert!(behind.unwrap() < 0.8, "{behind:?}");
+}
+
+#[test]
+fn overload_shows_whatever_queue_the_warm_up_left() {
+    let capped = || {
+        let mut plan = connections(UNLIMITED, 1, 1);
+        plan.change_connections(|connections| {
+            connections.max_open = Some(Cap { connections: nonzero(10), excess: Excess::Waits });
+        });
+        plan
+    };
+    let script = || uniform(3, 1, Duration::ZERO);
+    for warmup in [0, 500, 1000, 3000] {
+        for drain in [0, 5000] {
+            let timed = |plan: Plan, rate| {
+                at(rate, plan).with(|plan| {
+                    plan.runtime = Some(Duration::from_secs(5));
+                    plan.phases = Phases { warmup: ms(warmup), drain: ms(drain) };
+                })
+            };
+            let share = |plan: &Plan, delay| {
+                answered_share(&simulated(plan, server(100.0, usize::MAX, ms(delay))))
+                    .expect("something was due")
+            };
+            let told = format!("warm-up {warmup} ms, drain {drain} ms");
+            for plan in [connections(UNLIMITED, 1, 1), calls(UNLIMITED, 1.0, 10), capped()] {
+                let share = share(&timed(plan, 1000.0), 0);
+                assert!((share - 0.1).abs() < 0.02, "{share}, {told}");
+            }
+            // A server with a delay of its own may owe what was due during that.
+            let share_of_slow = share(&timed(connections(UNLIMITED, 1, 1), 1000.0), 700);
+            assert!(share_of_slow < 0.4, "{share_of_slow}, {told}");
+            let share_of_sessions = share(&timed(sessions(100_000, script()), 330.0), 0);
+            assert!(share_of_sessions < 0.6, "{share_of_sessions}, {told}");
+        }
+    }
+}
+
+#[test]
+fn the_knee_of_a_server_with_a_queue_is_its_capacity() {
+    for capacity in [100.0, 200.0, 500.0] {
+        let rates = [0.25, 0.5, 2.0, 5.0, 10.0].map(|share| share * capacity);
+        let base = timed(1.0).with(|plan| plan.runtime = Some(ms(3000)));
+        let mut sweep = Sweep::new(settings(&rates), base.clone());
+        for &rate in &rates {
+            let plan = base.clone().with(|plan| plan.arrivals = base.arrivals.at_rate(rate));
+            sweep.add(Run::new(rate, 0, Recovery::default(), simulated(&plan, endless_queue(capacity))));
+        }
+        let knee = sweep.figures.knee.unwrap();
+        assert!((knee / capacity - 1.0).abs() < 0.1, "{knee} of {capacity}");
+        assert!(sweep.figures.steps[2..].iter().all(|step| step.state == State::Saturated));
+    }
 }
 
 #[test]

@@ -89,7 +89,8 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     };
     let plans = vec![plan.clone()];
     let read = read_files(&args.run, &plan, &[]);
-    let search = Search::new(&args.run, CapacityReport::new(settings, plan));
+    let ranks = seat.map_or(1, |seat| seat.rank.size().get());
+    let search = Search::new(&args.run, CapacityReport::new(settings, plan), ranks);
     let heaviest = search.heaviest();
     let (runner, mut files) =
         Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs, &read))?;

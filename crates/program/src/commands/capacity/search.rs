@@ -6,16 +6,19 @@
 //!                    └─ warm-up, measured, drain; connections of its own
 //! ```
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Metric};
+use httperf_report::Finding;
 use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, Cause, End, Found};
 use httperf_stats::search as rates;
 
 use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
 use crate::command_line::args::Args;
+use crate::commands::sweep::ports::Ports;
 use crate::runner::trials::{Span, Trial, Trials};
 use crate::runner::{Runner, probe};
 use crate::terminal::progress::Progress;
@@ -27,6 +30,12 @@ const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// rate at which it did answer, but no longer than this.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
 const RECOVERY_LIMIT_MAX: Duration = Duration::from_secs(180);
+
+/// Closed connections keep their local ports for a minute (`TCP_TIMEWAIT_LEN` in the kernel's `include/net/tcp.h`).
+const PORT_LIMIT: Duration = Duration::from_secs(65);
+
+/// Trials that are made again because they found too few local ports.
+const PORT_WAITS: u32 = 2;
 
 /// Between two single requests.
 const PROBE_PAUSE: Duration = Duration::from_millis(200);
@@ -64,11 +73,15 @@ pub(super) struct Search {
     longest: Duration,
     /// The time of a single request before the first trial.
     first: Duration,
+    /// The number of processes that share the connections of a trial.
+    ranks: u32,
+    /// Waits for local ports behind trials that had found too few.
+    port_waits: u32,
 }
 
 impl Search {
     /// A search before its first trial.
-    pub(super) fn new(run: &Args, capacity: CapacityReport) -> Self {
+    pub(super) fn new(run: &Args, capacity: CapacityReport, ranks: u32) -> Self {
         let (settings, plan) = (&capacity.settings, &capacity.plan);
         let arrivals = settings
             .objectives
@@ -98,7 +111,7 @@ impl Search {
             |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
         let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
         let (warmup, drain) = (given(run.results.warmup), given(run.results.drain));
-        Self { capacity, rates, warmup, drain, longest, first: Duration::ZERO }
+        Self { capacity, rates, warmup, drain, longest, first: Duration::ZERO, ranks, port_waits: 0 }
     }
 
     /// The plan of the longest trial at the highest rate that is certain to be tried.
@@ -141,8 +154,20 @@ impl Search {
                 "trial {number} of {} at most: {} {unit}/s for {seconds:.1} s",
                 self.capacity.settings.trials, trial.rate
             );
+            let planned = self.trial(trial);
+            if let Some(lacking) = self.await_ports(&planned, runner, &mut || {
+                progress.show(&format!("{what}: waiting for local ports"));
+            }) {
+                return Ok(match runner.is_interrupted() {
+                    true => self.interrupted(trials),
+                    false => self.end(End::ClientLimited, Some(lacking)),
+                });
+            }
+            if runner.is_interrupted() {
+                return Ok(self.interrupted(trials));
+            }
             progress.show(&what);
-            let run = match trials.make(&self.trial(trial)) {
+            let run = match trials.make(&planned) {
                 // What was cut short says nothing.
                 Ok(_) if runner.is_interrupted() => return Ok(self.interrupted(trials)),
                 Ok(Some(run)) => run,
@@ -150,6 +175,16 @@ impl Search {
                 Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
             };
             let made = capacity::Trial::of(trial.rate, &run);
+            if lacks_ports(&made)
+                && self.port_waits < PORT_WAITS
+                && self.await_closed(&planned, runner, &mut || {
+                    progress.show(&format!("{what}: waiting for local ports"));
+                })
+            {
+                // It says nothing about the server.
+                self.port_waits += 1;
+                continue;
+            }
             let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
             self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
             self.capacity.trials.push(made);
@@ -189,6 +224,27 @@ impl Search {
     fn end(mut self, end: End, because: Option<String>) -> CapacityReport {
         self.capacity.found = Found { because, ..Found::of(&self.rates, Some(end)) };
         self.capacity
+    }
+
+    /// Waits until there are local ports for a trial, which other runs may have used up. Returns what is lacking, if that
+    /// takes too long.
+    fn await_ports(&self, trial: &Trial, runner: &Runner, show: &mut dyn FnMut()) -> Option<String> {
+        let plan = trial.plan(std::slice::from_ref(&self.capacity.plan))?;
+        let look = || Ports::look(&plan, self.ranks, Path::new("/"));
+        let Ports { free, needed, .. } =
+            Ports::await_enough(&look, runner, Instant::now() + PORT_LIMIT, show)?;
+        Some(format!(
+            "ports: {free} local ports are free, and a trial needs {needed}; closed connections keep the others"
+        ))
+    }
+
+    /// Waits until closed connections have given back enough local ports for a trial. Returns false if there will never be
+    /// enough.
+    fn await_closed(&self, trial: &Trial, runner: &Runner, show: &mut dyn FnMut()) -> bool {
+        let Some(plan) = trial.plan(std::slice::from_ref(&self.capacity.plan)) else { return false };
+        let look = || Ports::count(&plan, self.ranks, Path::new("/"));
+        look().is_some_and(|ports| ports.needed < ports.all)
+            && Ports::await_enough(&look, runner, Instant::now() + PORT_LIMIT, show).is_none()
     }
 
     /// The client's fault in the last trial that had one.
@@ -267,4 +323,10 @@ impl Search {
         }
         has_answered
     }
+}
+
+/// Returns whether a trial is limited by a lack of local ports.
+fn lacks_ports(trial: &capacity::Trial) -> bool {
+    trial.outcome == CapacityOutcome::Client
+        && trial.verdict.reasons.iter().any(|reason| matches!(reason.finding, Finding::Ports { .. }))
 }

@@ -5,7 +5,7 @@
 mod args;
 mod options;
 mod order;
-mod ports;
+pub(crate) mod ports;
 mod rates;
 
 use std::ffi::{OsStr, OsString};
@@ -292,7 +292,7 @@ impl Course<'_> {
         let deadline = Instant::now() + Duration::from_secs_f64(settings.settle_s);
         let (ports, ports_s) = seconds(|| self.await_ports(trial, deadline, show));
         recovery.ports_s = ports_s;
-        recovery.lacking = ports.map(|Ports { free, needed }| Lacking::Ports { free, needed });
+        recovery.lacking = ports.map(|Ports { free, needed, .. }| Lacking::Ports { free, needed });
         if !is_first {
             let (lacking, server_s) = seconds(|| self.await_server(usual, deadline, show));
             recovery.server_s = server_s;
@@ -303,17 +303,9 @@ impl Course<'_> {
 
     /// Waits until there are local ports for a run. Those there are, if that takes too long.
     fn await_ports(&self, trial: &Trial, deadline: Instant, show: &mut dyn FnMut(&str)) -> Option<Ports> {
-        /// The time between two readings of the kernel's tables, which may be long.
-        const GLANCE: Duration = Duration::from_millis(500);
         let plan = trial.plan(std::slice::from_ref(&self.sweep.plan))?;
-        loop {
-            let ports = Ports::look(&plan, self.ranks, Path::new("/")).filter(|ports| !ports.suffice())?;
-            if Instant::now() >= deadline || self.runner.is_interrupted() {
-                return Some(ports);
-            }
-            show("for local ports");
-            self.runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
-        }
+        let look = || Ports::look(&plan, self.ranks, Path::new("/"));
+        Ports::await_enough(&look, self.runner, deadline, &mut || show("for local ports"))
     }
 
     /// Waits until the server is as quick as usual. How quick it is, if that takes too long.

@@ -4,16 +4,21 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use httperf_plan::{Endpoint, Plan, Target, Workload};
 
+use crate::runner::Runner;
+
 /// Local ports, for each local address towards each server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ports {
+pub(crate) struct Ports {
     /// The number of free ports where there are fewest.
-    pub(super) free: u64,
+    pub(crate) free: u64,
     /// The number that the run needs.
-    pub(super) needed: u64,
+    pub(crate) needed: u64,
+    /// The number of all of them.
+    pub(crate) all: u64,
 }
 
 /// Ports from 1024 on, which `--hog` uses.
@@ -26,24 +31,23 @@ impl Ports {
     /// Reads the state that a run of this plan finds below `root`, which stands for `/`, if as many processes on as many
     /// machines share its connections; `None` if there is nothing to wait for: no connections over TCP, or a system that
     /// gives such ports to new connections at once.
-    pub(super) fn look(plan: &Plan, ranks: u32, root: &Path) -> Option<Self> {
-        let servers: Vec<SocketAddr> = plan
-            .targets
-            .iter()
-            .flat_map(Target::endpoints)
-            .filter_map(|endpoint| match endpoint {
-                Endpoint::Tcp(address) => Some(*address),
-                Endpoint::Unix(_) => None,
-            })
-            .collect();
-        let read = |path: &str| fs::read_to_string(root.join(path)).ok();
-        let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-        let reuse = number("proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0);
-        let is_local = servers.iter().all(|server| server.ip().is_loopback());
+    pub(crate) fn look(plan: &Plan, ranks: u32, root: &Path) -> Option<Self> {
+        let path = root.join("proc/sys/net/ipv4/tcp_tw_reuse");
+        let reuse =
+            fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+        let is_local = servers(plan).iter().all(|server| server.ip().is_loopback());
         let is_reused = !plan.sockets.hog && (reuse == 1 || reuse == 2 && is_local);
-        if servers.is_empty() || is_reused {
+        if is_reused { None } else { Self::count(plan, ranks, root) }
+    }
+
+    /// As [`look`](Self::look), whether or not the system gives ports of closed connections to new ones: it does so only a
+    /// second later.
+    pub(crate) fn count(plan: &Plan, ranks: u32, root: &Path) -> Option<Self> {
+        let servers = servers(plan);
+        if servers.is_empty() {
             return None;
         }
+        let read = |path: &str| fs::read_to_string(root.join(path)).ok();
         let (first, last) = match plan.sockets.hog {
             true => HOGGED,
             false => {
@@ -58,12 +62,42 @@ impl Ports {
         let pairs = servers.len() as f64 * (plan.sockets.sources.len().max(1) as f64) * f64::from(ranks);
         // A run that needs more than there are finds as many as there can be.
         let needed = ((connections(plan) / pairs).ceil() as u64).min(all);
-        Some(Self { free: all.saturating_sub(waiting), needed })
+        Some(Self { free: all.saturating_sub(waiting), needed, all })
+    }
+
+    /// Looks until there are enough local ports. Returns those there are, if that takes longer than until the deadline, or if
+    /// somebody asks for the end. `show` is told before each wait.
+    pub(crate) fn await_enough(
+        look: &dyn Fn() -> Option<Self>,
+        runner: &Runner,
+        deadline: Instant,
+        show: &mut dyn FnMut(),
+    ) -> Option<Self> {
+        /// The time between two readings of the kernel's tables, which may be long.
+        const GLANCE: Duration = Duration::from_millis(500);
+        loop {
+            let ports = look().filter(|ports| !ports.suffice())?;
+            if Instant::now() >= deadline || runner.is_interrupted() {
+                return Some(ports);
+            }
+            show();
+            runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
+        }
     }
 
     pub(super) fn suffice(self) -> bool {
         self.free >= self.needed
     }
+}
+
+/// The servers of a plan that are reached over TCP.
+fn servers(plan: &Plan) -> Vec<SocketAddr> {
+    let endpoints = plan.targets.iter().flat_map(Target::endpoints);
+    let addresses = endpoints.filter_map(|endpoint| match endpoint {
+        Endpoint::Tcp(address) => Some(*address),
+        Endpoint::Unix(_) => None,
+    });
+    addresses.collect()
 }
 
 /// The approximate number of connections that a run opens.
@@ -121,8 +155,6 @@ fn address(text: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use httperf_plan::{Arrivals, UNLIMITED};
     use httperf_testkit::sim::{Edit, calls, connections};
     use tempfile::TempDir;
@@ -191,10 +223,14 @@ mod tests {
         let look = |rate, seconds| {
             Ports::look(&plan_to("198.51.100.9:80", rate, seconds), 1, machine.path()).unwrap()
         };
-        assert_eq!(look(9.0, 10), Ports { free: 98, needed: 90 });
+        assert_eq!(look(9.0, 10), Ports { free: 98, needed: 90, all: 100 });
         assert!(look(9.0, 10).suffice());
         assert!(!look(9.9, 10).suffice());
-        assert_eq!(look(50.0, 10), Ports { free: 98, needed: 100 }, "all of them, when there are too few");
+        assert_eq!(
+            look(50.0, 10),
+            Ports { free: 98, needed: 100, all: 100 },
+            "all of them, when there are too few"
+        );
     }
 
     #[test]
