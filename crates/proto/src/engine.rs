@@ -11,7 +11,7 @@ use crate::http3;
 use crate::quic::{self, Datagrams, Ecn, Ticket};
 use crate::request::Request;
 use crate::tls::Progress;
-use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
+use crate::{CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
 ///
@@ -127,6 +127,24 @@ impl Engine {
             Self::Http1(_) => false,
             Self::Http2(engine) => engine.is_draining(),
             Self::Http3(engine) => engine.is_draining(),
+        }
+    }
+
+    /// Returns the code of the peer's last GOAWAY, if there was one with a code.
+    #[must_use]
+    pub fn goaway(&self) -> Option<Code> {
+        match self {
+            Self::Http2(engine) => engine.goaway().map(Code::Http2),
+            Self::Http1(_) | Self::Http3(_) => None,
+        }
+    }
+
+    /// Returns what the peer speaks, if the beginning of a reply that has arrived is none of the protocol.
+    #[must_use]
+    pub fn foreign(&self) -> Option<Foreign> {
+        match self {
+            Self::Http1(engine) => engine.foreign(),
+            Self::Http2(_) | Self::Http3(_) => None,
         }
     }
 

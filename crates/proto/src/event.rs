@@ -1,13 +1,14 @@
 //! Reports of a protocol engine to its owner, the same for all protocols.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::HeaderBlock;
 use crate::content::Content;
-use crate::http2::ConnectionError;
+use crate::http2::{self, ConnectionError};
 use crate::http3;
 use crate::quic::Loss;
 
@@ -76,11 +77,15 @@ pub enum Event<'a> {
     CallReturned {
         /// The call.
         call: CallId,
+        /// How it said so.
+        why: Undone,
     },
     /// The call will have no complete reply; the connection continues.
     CallFailed {
         /// The call.
         call: CallId,
+        /// The reason.
+        why: Undone,
     },
     /// The peer switches to the protocol that it was asked for, and will answer the call in it. Nothing of
     /// HTTP/1 follows.
@@ -106,8 +111,8 @@ impl Event<'_> {
             | Self::ReplyBody { call, .. }
             | Self::ReplyTrailers { call, .. }
             | Self::ReplyDone { call, .. }
-            | Self::CallReturned { call }
-            | Self::CallFailed { call }
+            | Self::CallReturned { call, .. }
+            | Self::CallFailed { call, .. }
             | Self::Upgraded { call } => Some(call),
             Self::Draining | Self::Drained => None,
         }
@@ -124,11 +129,98 @@ impl Event<'_> {
             Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
             Self::ReplyTrailers { call, fields } => Event::ReplyTrailers { call, fields },
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
-            Self::CallReturned { call } => Event::CallReturned { call },
-            Self::CallFailed { call } => Event::CallFailed { call },
+            Self::CallReturned { call, why } => Event::CallReturned { call, why },
+            Self::CallFailed { call, why } => Event::CallFailed { call, why },
             Self::Upgraded { call } => Event::Upgraded { call },
             Self::Draining => Event::Draining,
             Self::Drained => Event::Drained,
+        }
+    }
+}
+
+/// The reason why a call gets no complete reply on a connection that continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// The peer reset its stream, with this code.
+    Reset(Code),
+    /// The peer ends the connection by GOAWAY, with this code, and has not processed the call.
+    GoAway(Code),
+    /// We reset its stream, as its reply breaks this rule or goes beyond this limit.
+    Rejected(&'static str),
+}
+
+/// What a peer speaks whose first bytes are no reply of HTTP/1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Foreign {
+    /// TLS.
+    #[error("the server speaks TLS")]
+    Tls,
+    /// HTTP/2.
+    #[error("the server speaks HTTP/2")]
+    Http2,
+    /// Something else.
+    #[error("the server's first bytes are not HTTP")]
+    Unknown {
+        /// Its beginning, at most [`Foreign::BEGINNING`] bytes.
+        beginning: Vec<u8>,
+    },
+}
+
+impl Foreign {
+    /// The number of bytes by which an unknown protocol is shown.
+    pub const BEGINNING: usize = 32;
+
+    /// Returns what these first bytes of a peer are; `None` if they may be a reply of HTTP/1.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        const HTTP1: &[u8] = b"HTTP/";
+        /// An alert of TLS, of any version (RFC 8446, section 5.1).
+        const ALERT: &[u8] = &[21, 3];
+        /// The type of the frame with which a server of HTTP/2 begins, behind three bytes of length (RFC 9113, section 3.4).
+        const SETTINGS: u8 = 4;
+        if bytes.iter().zip(HTTP1).all(|(byte, its)| byte == its) {
+            return None;
+        }
+        Some(match bytes {
+            _ if bytes.starts_with(ALERT) => Self::Tls,
+            [0, _, length, SETTINGS, 0, 0, 0, 0, 0, ..] if length % 6 == 0 => Self::Http2,
+            _ => Self::Unknown { beginning: bytes[..bytes.len().min(Self::BEGINNING)].to_vec() },
+        })
+    }
+
+    /// Returns whether further bytes would not change that.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        matches!(self, Self::Tls | Self::Http2)
+    }
+}
+
+/// An error code of a protocol with streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// One of HTTP/2.
+    Http2(http2::ErrorCode),
+    /// One of HTTP/3.
+    Http3(http3::ErrorCode),
+}
+
+impl Code {
+    /// Returns its name in the standards; in digits if it has none.
+    #[must_use]
+    pub fn name(self) -> Cow<'static, str> {
+        let name = match self {
+            Self::Http2(code) => code.name(),
+            Self::Http3(code) => code.name(),
+        };
+        name.map_or_else(|| self.to_string().into(), Cow::Borrowed)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Http2(code) => code.fmt(f),
+            Self::Http3(code) => code.fmt(f),
         }
     }
 }
@@ -212,6 +304,9 @@ pub enum ProtocolError {
         /// The limit.
         limit: usize,
     },
+    /// A peer that speaks something else than HTTP/1.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
     /// A malformed header block.
     #[error("malformed reply header")]
     BadHead,

@@ -25,6 +25,8 @@ mod token;
 pub mod websocket;
 
 pub use engine::{Engine, Full, Protocol};
-pub use event::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
+pub use event::{
+    Awaited, CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent, Stall, Undone,
+};
 pub use header_block::HeaderBlock;
 pub use limits::ReplyLimits;

@@ -5,9 +5,10 @@ use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
 use httperf_plan::{LeftOut, Plan, Workload};
-use httperf_stats::{CallOutcome, Failure, Summary, Timing};
+use httperf_stats::{CallOutcome, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
+use crate::causes::CauseFigures;
 use crate::colours::{Colours, Tone};
 use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
@@ -208,11 +209,7 @@ impl Answer<'_> {
         let of_errors = http_errors(self.document);
         let mut kinds = Vec::new();
         if failed > 0 || summary.errors.total() > 0 {
-            let reasons: Vec<String> = Failure::ALL
-                .into_iter()
-                .filter(|&failure| summary.errors.count(failure) > 0)
-                .map(|failure| format!("{} {}", count(summary.errors.count(failure)), reason(failure)))
-                .collect();
+            let reasons: Vec<String> = figures.causes.iter().map(CauseFigures::listed).collect();
             let calls = match failed {
                 0 => "connections failed".to_owned(),
                 1 => format!("1 call failed ({})", share(1)),
@@ -489,20 +486,6 @@ fn interruption(plan: &Plan, summary: &Summary) -> String {
         text.push_str(", without the drain");
     }
     text
-}
-
-/// Reason why connections failed, for "12 …".
-fn reason(failure: Failure) -> &'static str {
-    match failure {
-        Failure::ClientTimeout => "timed out",
-        Failure::SocketTimeout => "timed out in the kernel",
-        Failure::Refused => "refused",
-        Failure::Reset => "reset or closed by the server",
-        Failure::FdUnavailable => "without a file descriptor",
-        Failure::AddressUnavailable => "without a local port",
-        Failure::FileTableFull => "at the system's limit on files",
-        Failure::Other => "for other reasons",
-    }
 }
 
 /// Replies of 4xx and 5xx. In a replay, those below 500 that were recorded as well are as they should be, and in a scenario

@@ -7,7 +7,7 @@ use std::time::Duration;
 use httperf_plan::{ReplyClock, secrets};
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
-use crate::diagnosis::only_failure;
+use crate::causes::only_cause;
 use crate::figures::{Confidence, RunFigures};
 use crate::number::{fixed, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
@@ -24,13 +24,13 @@ struct Details<'a> {
 
 impl Display for Details<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { summary, figures, parts, .. } = self.document;
+        let Document { plan, summary, figures, parts, .. } = self.document;
         write_replies(f, summary)?;
         write_confidence(f, &figures.confidence)?;
         if let Some(groups) = &summary.groups {
             write_groups(f, groups)?;
         }
-        write_slowest(f, &summary.slowest, only_failure(summary))?;
+        write_slowest(f, &summary.slowest, only_cause(plan, summary).as_deref())?;
         write_clock(f, self.document)?;
         write_kernel(f, self.document)?;
         if let Some(warmup) = &summary.warmup {

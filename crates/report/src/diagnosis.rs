@@ -1,15 +1,14 @@
 //! Diagnosis of runs in which nothing works: one sentence for a run whose calls all failed in the same way, and
 //! for one whose replies all have the same status of an error.
 
-use std::time::Duration;
+use httperf_plan::{Plan, Workload};
+use httperf_stats::{CallOutcome, Summary};
 
-use httperf_plan::{Endpoint, Plan, Workload};
-use httperf_stats::{CallOutcome, Failure, Summary, TlsSummary};
-
+use crate::causes::CauseFigures;
 use crate::number::{count, time};
 
-/// Reason why no call was answered, with a remedy; `None` if a call was answered, none was made, or calls
-/// failed in several ways.
+/// Reason why no call was answered, with a remedy; `None` if a call was answered, or none was made. Of several reasons, the
+/// most frequent is told in full.
 #[must_use]
 pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
@@ -20,7 +19,6 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     if summary.streams.as_deref().is_some_and(|streams| streams.started > 0) {
         return None;
     }
-    let server = server(plan);
     let failed = summary.errors.total();
     if failed == 0 {
         let pending = summary.unfinished.moments.count();
@@ -38,72 +36,27 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
             )
         });
     }
-    // Without a transport, the reason is below TLS.
-    let tls = summary.tls.as_deref().filter(|tls| !tls.transport.is_empty());
-    if let Some(failure) = tls.and_then(TlsSummary::hopeless) {
-        let remedy = match failure.is_not_tls() {
-            true if plan.makes_calls() => ". Does the port speak plain HTTP? Try http://",
-            true => ". Does the port speak plain HTTP? Name one that speaks TLS",
-            false => "",
-        };
-        return Some(format!("no reply: the TLS handshake with {server} failed: {}{remedy}", failure.reason));
+    let causes = CauseFigures::of(plan, summary);
+    let (first, others) = causes.split_first()?;
+    let mut parts = Vec::new();
+    for other in others.iter().take(CAUSES_MAX - 1) {
+        parts.push(match other.cause == first.cause {
+            true => format!("{} with {}", count(other.failures), other.detail),
+            false => other.listed(),
+        });
     }
-    let only = Failure::ALL.into_iter().find(|&failure| summary.errors.count(failure) == failed)?;
-    let was_connected = !summary.connect.is_empty();
-    let has_begun = !summary.response.is_empty();
-    let is_plain = plan.tls.is_none();
-    let is_local = plan.targets.iter().all(|target| matches!(target.endpoint, Endpoint::Unix(_)));
-    let what = match only {
-        Failure::Refused => format!("connection refused by {server}"),
-        Failure::ClientTimeout if has_begun => {
-            format!("{server} begins replies but does not end them within {}", limit(plan))
-        }
-        Failure::ClientTimeout if was_connected => {
-            format!("{server} takes connections but sends nothing within {}", limit(plan))
-        }
-        Failure::ClientTimeout => format!("{server} did not take a connection within {}", limit(plan)),
-        Failure::SocketTimeout => format!("the kernel gave up connecting to {server}"),
-        Failure::Reset if has_begun => format!("{server} broke off every reply"),
-        Failure::Reset => format!("{server} closed every connection without a reply"),
-        Failure::FdUnavailable => "this program has no file descriptor left".to_owned(),
-        Failure::AddressUnavailable => "this machine has no local port left".to_owned(),
-        Failure::FileTableFull => "this machine's table of open files is full".to_owned(),
-        Failure::Other if was_connected => format!("{server} sends something that is not HTTP"),
-        Failure::Other => format!("{server} cannot be reached"),
-    };
-    let remedy = match only {
-        Failure::Refused => ". Is the server up?",
-        Failure::Reset if has_begun => "",
-        Failure::ClientTimeout if was_connected => ". Is the server stuck, or is --timeout too short?",
-        Failure::ClientTimeout | Failure::SocketTimeout => {
-            ". Is the address right, and no firewall in between?"
-        }
-        Failure::Reset | Failure::Other if was_connected && is_plain => {
-            ". Does the port speak TLS? Try https://"
-        }
-        Failure::FdUnavailable | Failure::AddressUnavailable | Failure::FileTableFull => {
-            ". `httperf doctor` says what to do"
-        }
-        Failure::Other if !was_connected && is_local => ". Is the socket there, and open to this user?",
-        Failure::Reset | Failure::Other => "",
-    };
-    Some(format!("no reply: {what} ({0} of {0}){remedy}", count(failed)))
+    let beyond: u64 = others.iter().skip(CAUSES_MAX - 1).map(|other| other.failures).sum();
+    if beyond > 0 {
+        parts.push(format!("{} for other reasons", count(beyond)));
+    }
+    let others = if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
+    let of = format!("{} of {}{others}", count(first.failures), count(failed));
+    let hint = first.hint.as_deref().map_or_else(String::new, |hint| format!(". {hint}"));
+    Some(format!("no reply: {} ({of}){hint}", first.sentence))
 }
 
-/// The only kind of failure of a run, as what became of a call; `None` if there were none or several.
-pub(crate) fn only_failure(summary: &Summary) -> Option<&'static str> {
-    let mut failures = Failure::ALL.into_iter().filter(|&failure| summary.errors.count(failure) > 0);
-    let only = failures.next().filter(|_| failures.next().is_none())?;
-    Some(match only {
-        Failure::ClientTimeout | Failure::SocketTimeout => "timed out",
-        Failure::Refused => "refused",
-        Failure::Reset => "reset or closed by the server",
-        Failure::FdUnavailable => "had no file descriptor",
-        Failure::AddressUnavailable => "had no local port",
-        Failure::FileTableFull => "met the system's limit on files",
-        Failure::Other => "failed",
-    })
-}
+/// Number of causes that are named.
+const CAUSES_MAX: usize = 3;
 
 /// Status of an error that every reply has, with a remedy; `None` if there is none.
 #[must_use]
@@ -124,7 +77,8 @@ pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     let tells_why = model.is_some_and(|model| model.errors.total() > 0);
     let remedy = match code {
         400 if plan.tls.is_none() && !tells_why => ". Does the port speak TLS? Try https://",
-        401 | 407 => ". --basic-auth USER:PASSWORD or --bearer TOKEN sends credentials",
+        401 => ". --basic-auth USER:PASSWORD or --bearer TOKEN sends credentials",
+        407 => ". The proxy wants credentials: --proxy http://USER:PASSWORD@HOST sends them",
         403 => ". The server denies access",
         404 => ". Is the path right?",
         405 => ". --method METHOD sends another method",
@@ -135,21 +89,11 @@ pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     Some(format!("every reply was {code} ({0} of {0}){remedy}", count(replies)))
 }
 
-/// Names the server for a message.
-fn server(plan: &Plan) -> String {
-    match &plan.targets[..] {
-        [only] => only.endpoint.to_string(),
-        _ => "every server".to_owned(),
-    }
-}
-
-fn limit(plan: &Plan) -> String {
-    time(plan.timeouts.timeout.map_or(Duration::ZERO, |limit| limit).as_secs_f64() * 1e3)
-}
-
 #[cfg(test)]
 mod tests {
-    use httperf_stats::{StreamSummary, Timing};
+    use std::time::Duration;
+
+    use httperf_stats::{Failure, StreamSummary, Timing};
 
     use super::*;
 
@@ -186,15 +130,14 @@ mod tests {
         check(
             &connected(Failure::Reset),
             Some(
-                "no reply: 127.0.0.1:80 closed every connection without a reply (1,000 of 1,000). Does the port speak \
-                 TLS? Try https://",
+                "no reply: 127.0.0.1:80 closed the connection without a reply (1,000 of 1,000). Does the port speak TLS? \
+                 Try https://",
             ),
         );
         check(
             &connected(Failure::Other),
             Some(
-                "no reply: 127.0.0.1:80 sends something that is not HTTP (1,000 of 1,000). Does the port speak TLS? Try \
-                 https://",
+                "no reply: 127.0.0.1:80 sends something that is not HTTP (1,000 of 1,000). Is it the right port?",
             ),
         );
         check(
@@ -212,7 +155,10 @@ mod tests {
             response.add(Duration::from_millis(1));
             Summary { response, ..connected(failure) }
         };
-        check(&begun(Failure::Reset), Some("no reply: 127.0.0.1:80 broke off every reply (1,000 of 1,000)"));
+        check(
+            &begun(Failure::Reset),
+            Some("no reply: 127.0.0.1:80 closed the connection in the middle of a reply (1,000 of 1,000)"),
+        );
         let timeout = no_reply(&plan(), &begun(Failure::ClientTimeout)).unwrap();
         assert!(
             timeout.starts_with("no reply: 127.0.0.1:80 begins replies but does not end them"),
@@ -234,10 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn several_reasons_and_any_reply_are_no_single_fault() {
+    fn of_several_reasons_the_most_frequent_is_told_in_full() {
         let mut both = failed(Failure::Refused, 3);
         both.errors.add(Failure::Reset);
-        check(&both, None);
+        check(
+            &both,
+            Some(
+                "no reply: connection refused by 127.0.0.1:80 (3 of 4; 1 closed by the server without a reply). Is the \
+                 server up?",
+            ),
+        );
+        for failure in [Failure::Other, Failure::FdUnavailable, Failure::FdUnavailable] {
+            both.errors.add(failure);
+        }
+        let many = no_reply(&plan(), &both).unwrap();
+        assert!(many.contains("(3 of 7; 2 without a file descriptor, 1 closed by"), "{many}");
+        assert!(many.contains(", 1 for other reasons)"), "{many}");
+    }
+
+    #[test]
+    fn any_reply_makes_it_no_fault_of_the_whole() {
         check(&Summary { replies: 1, ..failed(Failure::Refused, 3) }, None);
         let streams = StreamSummary { started: 1, unfinished: 1, ..StreamSummary::default() };
         let mut open = Summary { streams: Some(Box::new(streams)), ..Summary::default() };

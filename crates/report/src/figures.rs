@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::all_calls::AllCalls;
+use crate::causes::CauseFigures;
 use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
 use crate::rpc::GrpcFigures;
@@ -29,6 +30,9 @@ pub struct RunFigures {
     pub replies: u64,
     /// Failed connections.
     pub errors: u64,
+    /// The same by cause, most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseFigures>,
     /// Replies by class of status, 1xx to 5xx.
     pub statuses: [u64; 5],
     /// Replies that failed a check.
@@ -192,6 +196,7 @@ impl RunFigures {
             requests: summary.requests,
             replies: summary.replies,
             errors: summary.errors.total(),
+            causes: CauseFigures::of(plan, summary),
             statuses: summary.statuses,
             unexpected: summary.mismatches.total(),
             offered_rate: (mean_interval > 0.0 && plan.recording.detail)

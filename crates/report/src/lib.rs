@@ -11,6 +11,7 @@ pub mod tls_lab;
 
 mod all_calls;
 mod answer;
+mod causes;
 mod classic;
 mod colours;
 mod csv_row;
@@ -45,6 +46,7 @@ mod websocket;
 
 pub use all_calls::{AllCalls, NoReply, Percentile};
 pub use answer::answer;
+pub use causes::CauseFigures;
 pub use classic::classic;
 pub use colours::Colours;
 pub use csv_row::{csv_header, csv_row};

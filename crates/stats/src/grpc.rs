@@ -28,9 +28,6 @@ pub struct GrpcSummary {
     pub malformed: u64,
 }
 
-/// The number of statuses, and of messages about them, that are told apart.
-const NAMES_MAX: usize = 32;
-
 /// The name of the status of success.
 const OK: &str = "OK";
 
@@ -62,16 +59,13 @@ impl GrpcEnd {
 impl GrpcSummary {
     /// Records the end of a call.
     pub(crate) fn add(&mut self, end: &GrpcEnd) {
-        match &end.status {
-            Cow::Borrowed(name) => self.statuses.add(*name),
-            Cow::Owned(name) => self.statuses.add_of_peer(name.clone(), NAMES_MAX),
-        }
+        self.statuses.add(end.status.clone());
         if end.status != OK {
             let about = match &end.message[..] {
                 "" => end.status.clone().into_owned(),
                 message => format!("{}: {message}", end.status),
             };
-            self.messages.add_of_peer(about, NAMES_MAX);
+            self.messages.add(about);
         }
         self.untold += u64::from(!end.is_told);
         self.received += end.received;

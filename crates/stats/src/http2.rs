@@ -62,6 +62,12 @@ pub struct Http2Summary {
 /// Error codes of resets that fail no call: the call is made again (RFC 9113, section 8.7; RFC 9114, section 4.1.1).
 const HARMLESS: [&str; 2] = ["REFUSED_STREAM", "H3_REQUEST_REJECTED"];
 
+/// Error codes of connections that ended as they may.
+const NO_ERROR: [&str; 2] = ["NO_ERROR", "H3_NO_ERROR"];
+
+/// Reasons to reset streams that are no fault of their replies.
+const OWN: [&str; 2] = ["no reply in time", "a reply that was complete before its request"];
+
 /// Compression of header fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compression {
@@ -154,11 +160,15 @@ impl Http2Summary {
                 protocol: self.protocol(),
             });
         }
-        let resets = self.resets_received.by_frequency();
-        let mut harmful = resets.into_iter().filter(|(code, _)| !HARMLESS.contains(code)).peekable();
-        if let Some(&(code, _)) = harmful.peek() {
-            let streams = harmful.map(|(_, count)| count).sum();
-            warnings.push(Warning::StreamsReset { streams, code: code.to_owned() });
+        if let Some((streams, code)) = most_of(&self.resets_received, &HARMLESS) {
+            warnings.push(Warning::StreamsReset { streams, code });
+        }
+        if let Some((connections, code)) = most_of(&self.goaways, &NO_ERROR) {
+            warnings.push(Warning::GoneAway { connections, code });
+        }
+        if let Some((streams, reason)) = most_of(&self.resets_sent, &OWN) {
+            let protocol = self.protocol();
+            warnings.push(Warning::RepliesRejected { streams, reason, protocol });
         }
         if let Some(alt_svc) = &self.alt_svc
             && let Some((reason, _)) = alt_svc.failures.by_frequency().first()
@@ -218,6 +228,14 @@ impl Http2Summary {
             (own, their) => own.or(their),
         };
     }
+}
+
+/// Returns how many there are of all names but these, and the most frequent of them; `None` if there are none.
+fn most_of(tally: &Tally, but: &[&str]) -> Option<(u64, String)> {
+    let names = tally.by_frequency().into_iter().filter(|(name, _)| !but.contains(name));
+    let names: Vec<(&str, u64)> = names.collect();
+    let (first, _) = names.first()?;
+    Some((names.iter().map(|(_, count)| count).sum(), (*first).to_owned()))
 }
 
 #[cfg(test)]
@@ -291,6 +309,29 @@ mod tests {
         let scarce = "6 of 10 calls waited for a stream because the server allows only a limited number at once on a connection; the \
                       wait is part of their latency";
         check_warnings(&Http2Summary { server_settings: None, ..summary }, &[first[0], first[1], scarce]);
+    }
+
+    #[test]
+    fn connections_and_replies_that_end_by_an_error_cause_a_warning() {
+        let summary = Http2Summary {
+            goaways: tally(&[("NO_ERROR", 9), ("ENHANCE_YOUR_CALM", 3), ("INTERNAL_ERROR", 1)]),
+            resets_sent: tally(&[("no reply in time", 5), ("a status 101", 2)]),
+            ..Http2Summary::default()
+        };
+        check_warnings(
+            &summary,
+            &[
+                "the server ended 4 connections with an error, the most frequent code: ENHANCE_YOUR_CALM",
+                "2 replies broke a rule of HTTP/2 or went beyond a limit, so that httperf reset the stream, the most frequent \
+                 reason: a status 101",
+            ],
+        );
+        let usual = Http2Summary {
+            goaways: tally(&[("NO_ERROR", 9)]),
+            resets_sent: tally(&[("no reply in time", 5)]),
+            ..Http2Summary::default()
+        };
+        check_warnings(&usual, &[]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod alt_svc;
 mod batches;
 mod call;
+mod causes;
 mod classes;
 pub mod comparison;
 mod confidence;
@@ -34,6 +35,7 @@ mod status_codes;
 mod steadiness;
 mod streams;
 mod summary;
+mod tally;
 mod timing;
 mod tls;
 mod usage;
@@ -44,6 +46,7 @@ mod window;
 pub use alt_svc::AltSvcSummary;
 pub use batches::BatchedEstimate;
 pub use call::{CallOutcome, Carrier, QuicTransport, Sample, SlowCall, SlowDetail, Transport};
+pub use causes::{CauseKind, FailureCause, FailureCauses};
 pub use classes::Classes;
 pub use confidence::{Estimate, Interval as ConfidenceInterval};
 pub use errors::{Errors, Failure};
@@ -69,10 +72,11 @@ pub use status_codes::StatusCodes;
 pub use steadiness::{Steadiness, steady_from};
 pub use streams::{ModelEnd, ModelSummary, StreamCall, StreamEnd, StreamFate, StreamNews, StreamSummary};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
+pub use tally::Tally;
 pub use timing::{Percentile, Timing, rank, samples_needed};
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
-    HandshakeKind, Tally, TlsSummary,
+    HandshakeKind, TlsSummary,
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, UdpLosses, Usage};
 pub use visits::{

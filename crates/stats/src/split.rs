@@ -49,6 +49,13 @@ impl Groups {
             self.groups.entry(name.clone()).or_default().merge(group);
         }
         self.other.merge(&other.other);
+        // Redirects and pages name targets too: many workers must not keep many times as many. The names alone decide
+        // which ones stay, so that parts add up in any order.
+        while self.groups.len() > GROUPS_MAX
+            && let Some((_, beyond)) = self.groups.pop_last()
+        {
+            self.other.merge(&beyond);
+        }
     }
 
     fn group(&mut self, name: &str) -> &mut Group {
@@ -116,6 +123,25 @@ mod tests {
             rpc: None,
             expected: false,
         }
+    }
+
+    #[test]
+    fn many_workers_keep_no_more_groups_than_one() {
+        let worker = |from: u32| {
+            let mut groups = Groups::default();
+            (from..from + 80)
+                .for_each(|name| groups.add(format!("/{name:04}").as_bytes(), &sample(Some(200))));
+            groups
+        };
+        let workers: Vec<Groups> = (0..20).map(|number| worker(number * 40)).collect();
+        let sum = |workers: Vec<&Groups>| {
+            let mut sum = Groups::default();
+            workers.into_iter().for_each(|worker| sum.merge(worker));
+            sum
+        };
+        let all = sum(workers.iter().collect());
+        assert_eq!(all, sum(workers.iter().rev().collect()));
+        assert_eq!((all.groups.len(), all.iter().map(|(_, group)| group.calls()).sum::<u64>()), (100, 1600));
     }
 
     #[test]

@@ -104,9 +104,6 @@ pub struct ModelSummary {
     pub foreign: Tally,
 }
 
-/// The number of error messages, and of reasons why a model stopped, that are told apart.
-const NAMES_MAX: usize = 32;
-
 /// News of a stream: what its next bytes brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamNews {
@@ -368,7 +365,7 @@ impl StreamSummary {
 impl ModelSummary {
     fn end(&mut self, reply: &ModelEnd, end: &StreamEnd) {
         if let Some(error) = &reply.error {
-            self.errors.add_of_peer(error.clone(), NAMES_MAX);
+            self.errors.add(error.clone());
         }
         if end.fate != StreamFate::Completed {
             let is_begun = end.fate == StreamFate::Unfinished && end.is_streamed && reply.pieces > 0;
@@ -398,7 +395,7 @@ impl ModelSummary {
         self.output_tokens += reply.tokens();
         self.output_sizes.add(reply.tokens());
         let reason = reply.finish_reason.clone().unwrap_or_else(|| "none".to_owned());
-        self.finish_reasons.add_of_peer(reason, NAMES_MAX);
+        self.finish_reasons.add(reason);
         if let Some(time) = reply.per_token() {
             self.per_token.add(time);
         }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    CallOutcome, Compressed, Errors, Failure, Groups, GrpcSummary, Http2Summary, Instant, KernelFigures,
-    Lifetimes, Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall,
-    Stall, StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits, WebSocketSummary,
-    Window,
+    CallOutcome, Compressed, Errors, Failure, FailureCauses, Groups, GrpcSummary, Http2Summary, Instant,
+    KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures,
+    Series, SlowCall, Stall, StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits,
+    WebSocketSummary, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -98,6 +98,9 @@ pub struct Summary {
     pub usage: Usage,
     /// Failed connections.
     pub errors: Errors,
+    /// The same by cause. Empty in results from versions that did not count them.
+    #[serde(default, skip_serializing_if = "FailureCauses::is_empty")]
+    pub causes: FailureCauses,
     /// Figures of a session workload.
     pub sessions: Option<SessionSummary>,
     /// TLS, if the plan uses it.
@@ -368,6 +371,22 @@ pub enum Warning {
         /// Most frequent error code.
         code: String,
     },
+    /// The server ended connections by GOAWAY with an error.
+    GoneAway {
+        /// Number of connections.
+        connections: u64,
+        /// Most frequent error code.
+        code: String,
+    },
+    /// This program reset streams whose replies broke rules or went beyond limits.
+    RepliesRejected {
+        /// Number of streams.
+        streams: u64,
+        /// Most frequent reason.
+        reason: String,
+        /// `HTTP/2`, `HTTP/3`, or both.
+        protocol: &'static str,
+    },
     /// Connections that were opened over QUIC because the server offered HTTP/3 did not reach it.
     OfferInVain {
         /// Number of connections.
@@ -440,6 +459,18 @@ impl fmt::Display for Warning {
             Self::StreamsReset { streams, code } => {
                 let streams = counted(*streams, "stream");
                 write!(f, "the server reset {streams}, the most frequent code: {code}")
+            }
+            Self::GoneAway { connections, code } => {
+                let connections = counted(*connections, "connection");
+                write!(f, "the server ended {connections} with an error, the most frequent code: {code}")
+            }
+            Self::RepliesRejected { streams, reason, protocol } => {
+                let replies = if *streams == 1 { "1 reply".to_owned() } else { format!("{streams} replies") };
+                write!(
+                    f,
+                    "{replies} broke a rule of {protocol} or went beyond a limit, so that httperf reset the stream, the most \
+                     frequent reason: {reason}"
+                )
             }
             Self::OfferInVain { connections, reason } => write!(
                 f,
@@ -616,6 +647,7 @@ impl Summary {
         self.usage.merge(&other.usage);
         self.pauses.merge(&other.pauses);
         self.errors.merge(&other.errors);
+        self.causes.merge(&other.causes);
         merge_option(&mut self.sessions, other.sessions.as_ref(), |own, their| own.merge(their, durations));
         merge_option(&mut self.kernel, other.kernel.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));

@@ -1,14 +1,13 @@
 //! Figures of TLS: handshakes by kind, negotiated parameters, costs and failures.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{SizeMoments, Timing};
+use crate::{SizeMoments, Tally, Timing};
 
 /// Figures of TLS in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -261,59 +260,6 @@ impl std::ops::AddAssign for EarlyRequests {
         self.accepted += other.accepted;
         self.rejected += other.rejected;
         self.replayed += other.replayed;
-    }
-}
-
-/// Number of occurrences by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Tally {
-    counts: BTreeMap<Cow<'static, str>, u64>,
-}
-
-impl Tally {
-    /// Counts one occurrence.
-    pub fn add(&mut self, name: impl Into<Cow<'static, str>>) {
-        *self.counts.entry(name.into()).or_default() += 1;
-    }
-
-    /// Counts one occurrence of a name that a peer chose. Beyond `names_max` names, further ones count as `other`.
-    pub fn add_of_peer(&mut self, name: String, names_max: usize) {
-        let is_known = self.counts.contains_key(name.as_str());
-        if is_known || self.counts.len() < names_max { self.add(name) } else { self.add("other") }
-    }
-
-    /// Counts several occurrences.
-    pub fn add_count(&mut self, name: impl Into<Cow<'static, str>>, count: u64) {
-        *self.counts.entry(name.into()).or_default() += count;
-    }
-
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        for (name, count) in &other.counts {
-            *self.counts.entry(name.clone()).or_default() += count;
-        }
-    }
-
-    /// Number of occurrences of a name.
-    #[must_use]
-    pub fn count(&self, name: &str) -> u64 {
-        self.counts.get(name).copied().unwrap_or(0)
-    }
-
-    /// Number of occurrences of all names.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.counts.values().sum()
-    }
-
-    /// Names with their counts, most frequent first, equal ones in alphabetical order.
-    #[must_use]
-    pub fn by_frequency(&self) -> Vec<(&str, u64)> {
-        let mut names: Vec<(&str, u64)> =
-            self.counts.iter().map(|(name, count)| (name.as_ref(), *count)).collect();
-        names.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-        names
     }
 }
 

@@ -71,9 +71,6 @@ pub struct WebSocketSummary {
     pub violations: Tally,
 }
 
-/// The number of kinds of closes, and of breaches, that are told apart.
-const NAMES_MAX: usize = 32;
-
 /// Fate of a WebSocket that was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebSocketEnd {
@@ -132,12 +129,12 @@ impl WebSocketSummary {
 
     /// Records a breach of the protocol.
     pub fn violate(&mut self, reason: String) {
-        self.violations.add_of_peer(reason, NAMES_MAX);
+        self.violations.add(reason);
     }
 
     /// Records that this program ended a WebSocket at a limit of its own.
     pub fn give_up(&mut self, reason: String) {
-        self.closes.add_of_peer(format!("client, as {reason}"), NAMES_MAX);
+        self.closes.add(format!("client, as {reason}"));
     }
 
     /// Records the end of a WebSocket that was opened.
@@ -146,7 +143,7 @@ impl WebSocketSummary {
             WebSocketEnd::Closed { close } => {
                 self.closed += 1;
                 self.duration.add(lasted);
-                self.closes.add_of_peer(close, NAMES_MAX);
+                self.closes.add(close);
             }
             WebSocketEnd::Cut => self.cut += 1,
             WebSocketEnd::Unfinished => self.unfinished += 1,

@@ -3,6 +3,7 @@
 mod accounts;
 mod allocations;
 mod allocations_http3;
+mod causes;
 mod grpc;
 mod hostile;
 mod http2;

@@ -6,6 +6,7 @@ mod alt_svc;
 mod autobahn;
 mod bad_input;
 mod books;
+mod causes;
 mod command_line;
 mod compare;
 mod conversations;

@@ -22,7 +22,7 @@ use self::head::{Head, StatusLine, Wanted};
 pub use self::header_cache::HeaderCache;
 use crate::content::{Content, Streamed};
 use crate::request::Request;
-use crate::{CallId, Event, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
+use crate::{CallId, Event, Foreign, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
 
 pub use self::head::{Fields, MAX_FIELDS, fields, values};
 
@@ -234,6 +234,15 @@ impl Engine {
     #[must_use]
     pub fn has_partial_head(&self) -> bool {
         !self.partial.is_empty()
+    }
+
+    /// Returns what the peer speaks, if the beginning of a reply that has arrived is none of HTTP/1.
+    #[must_use]
+    pub fn foreign(&self) -> Option<Foreign> {
+        match self.state {
+            State::Head { started: false, .. } if self.has_partial_head() => Foreign::of(&self.partial),
+            _ => None,
+        }
     }
 
     /// Returns the calls without a complete reply, in order.
@@ -541,7 +550,9 @@ impl Engine {
             }
             State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Closed => Ok(Some(self.finish_reply())),
             State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Reported => Ok(None),
-            State::Head { .. } | State::Body { .. } | State::Tunnel(_) => Err(ProtocolError::Truncated),
+            State::Head { .. } | State::Body { .. } | State::Tunnel(_) => {
+                Err(self.foreign().map_or(ProtocolError::Truncated, ProtocolError::Foreign))
+            }
         }
     }
 
@@ -608,6 +619,9 @@ impl Engine {
                     None
                 }
                 StatusLine::Invalid => {
+                    if let Some(foreign) = Foreign::of(block).filter(Foreign::is_certain) {
+                        return Err(foreign.into());
+                    }
                     self.pending_events.started = Some(BAD_STATUS_LINE);
                     Some(line.to_vec())
                 }
@@ -623,6 +637,9 @@ impl Engine {
         let Some(end) = head::find_end(block, known.saturating_sub(3)) else {
             if block.len() > limit {
                 return Err(ProtocolError::HeadTooLarge { limit });
+            }
+            if !*started && let Some(foreign) = Foreign::of(block).filter(Foreign::is_certain) {
+                return Err(foreign.into());
             }
             if known == 0 {
                 self.partial.extend_from_slice(input);

@@ -286,6 +286,17 @@ fn a_chunk_line_that_is_none_is_an_error() {
 }
 
 #[test]
+fn a_peer_that_speaks_something_else_is_told_by_its_first_bytes() {
+    check_error("\x15\x03\x01\0\x02\x02\x28", &[], &Foreign::Tls.into());
+    check_error("\x15\x03\x03\0\x02\x02\n", &[], &Foreign::Tls.into());
+    check_error("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\n", &[], &Foreign::Http2.into());
+    let unknown = |text: &str| Foreign::Unknown { beginning: text.as_bytes().to_vec() };
+    check_error("220 mail", &[], &unknown("220 mail").into());
+    let long = "x".repeat(1000);
+    check_error(&long, &[], &unknown(&long[..Foreign::BEGINNING]).into());
+}
+
+#[test]
 fn an_end_before_the_end_of_the_reply_is_an_error() {
     check_error("", &[], &ProtocolError::Truncated);
     check_error("HTTP/1.1 20", &[], &ProtocolError::Truncated);

@@ -50,6 +50,8 @@ pub(super) struct Connection {
     pub(super) pending_events: VecDeque<Event<'static>>,
     /// The reason why the connection failed, reported after the pending events.
     pub(super) failure: Option<ProtocolError>,
+    /// The code of the peer's last GOAWAY.
+    pub(super) goaway: Option<ErrorCode>,
     /// The owner knows that no call is left and none is taken.
     pub(super) end_announced: bool,
     pub(super) stalls: VecDeque<Stall>,
@@ -120,6 +122,7 @@ impl Connection {
             is_acknowledged: false,
             pending_events: VecDeque::new(),
             failure: None,
+            goaway: None,
             end_announced: false,
             stalls: VecDeque::new(),
             counts: Counts::default(),

@@ -63,9 +63,9 @@ impl Engine {
     /// of submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         let ended = self.connection.pending_events.iter().filter_map(|event| match event {
-            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
-                Some(*call)
-            }
+            Event::ReplyDone { call, .. }
+            | Event::CallFailed { call, .. }
+            | Event::CallReturned { call, .. } => Some(*call),
             _ => None,
         });
         ended.chain(self.unanswered())
@@ -80,6 +80,12 @@ impl Engine {
     fn unanswered(&self) -> impl Iterator<Item = CallId> + '_ {
         let open = self.connection.streams.iter().map(|(_, stream)| stream.call);
         open.chain(self.connection.waiting.iter().map(|&(call, ..)| call))
+    }
+
+    /// Returns the code of the peer's last GOAWAY, if there was one.
+    #[must_use]
+    pub fn goaway(&self) -> Option<ErrorCode> {
+        self.connection.goaway
     }
 
     /// Returns whether the peer takes no further calls.

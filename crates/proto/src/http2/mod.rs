@@ -51,13 +51,35 @@ impl ConnectionError {
     /// Returns true if the peer's first bytes show that it does not speak HTTP/2 at all.
     #[must_use]
     pub fn is_not_http2(&self) -> bool {
-        [ANSWERS_IN_HTTP1, IS_NOT_HTTP].contains(&self.reason)
+        [ANSWERS_IN_HTTP1, SPEAKS_TLS, IS_NOT_HTTP].contains(&self.reason)
+    }
+
+    /// Returns true if the peer speaks HTTP/1.
+    #[must_use]
+    pub fn is_http1(&self) -> bool {
+        self.reason == ANSWERS_IN_HTTP1
+    }
+
+    /// Returns true if the peer speaks TLS, and we do not.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.reason == SPEAKS_TLS
+    }
+
+    /// Returns true if the peer speaks HTTP/2, but takes no WebSockets over it (RFC 8441).
+    #[must_use]
+    pub fn takes_no_websockets(&self) -> bool {
+        self.reason == NO_WEBSOCKETS
     }
 }
 
 /// Reasons of peers that do not speak HTTP/2.
 const ANSWERS_IN_HTTP1: &str = "the server answers in HTTP/1";
+const SPEAKS_TLS: &str = "the server speaks TLS";
 const IS_NOT_HTTP: &str = "the server's first bytes are not HTTP";
+
+/// The reason of a connection that is of no use to a call that opens a WebSocket.
+const NO_WEBSOCKETS: &str = "a server that takes no WebSockets over HTTP/2 (RFC 8441)";
 
 /// Returns the error code and the reason for a header block that cannot be decoded.
 fn decode_problem(error: hpack::DecodeError) -> (ErrorCode, &'static str) {

@@ -9,13 +9,18 @@ use super::frame::{
     Settings, Violation, WindowUpdate, kind,
 };
 use super::streams::{Queue, Reply, State, Stream, Upload};
-use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP};
+use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP, NO_WEBSOCKETS, SPEAKS_TLS};
 use crate::content::Streamed;
 use crate::reply_head::{Head, Section};
-use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
+use crate::{
+    Awaited, CallId, Code, Event, Foreign, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone,
+};
 
 /// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
+
+/// The reason to reset the stream of a WebSocket whose server ends it and has not closed it.
+const UNCLOSED_WEBSOCKET: &str = "a WebSocket that ended without a close";
 
 /// The line before trailers that are handed out, in place of a status line.
 const TRAILERS_START: &[u8] = b"HTTP/2\r\n";
@@ -34,6 +39,9 @@ impl Connection {
         self.first_bytes.extend_from_slice(&input[..input.len().min(missing)]);
         if self.first_bytes == HTTP1 {
             return Err(Violation::of_connection(ErrorCode::HTTP_1_1_REQUIRED, ANSWERS_IN_HTTP1));
+        }
+        if Foreign::of(&self.first_bytes) == Some(Foreign::Tls) {
+            return Err(Violation::of_connection(ErrorCode::PROTOCOL_ERROR, SPEAKS_TLS));
         }
         if let &[first, second, third, kind, _] = &self.first_bytes[..]
             && u32::from_be_bytes([0, first, second, third]) > self.options.max_frame
@@ -349,8 +357,9 @@ impl Connection {
         self.resets_in_a_row = 0;
         self.idle_frames = 0;
         if stream.uplink.as_ref().is_some_and(|uplink| uplink.is_open && !uplink.is_over) {
-            self.reset(id, ErrorCode::CANCEL, "a WebSocket that ended without a close");
-            self.pending_events.push_back(Event::CallFailed { call: stream.call });
+            self.reset(id, ErrorCode::CANCEL, UNCLOSED_WEBSOCKET);
+            let why = Undone::Rejected(UNCLOSED_WEBSOCKET);
+            self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
             self.announce_end();
             return Ok(());
         }
@@ -404,7 +413,8 @@ impl Connection {
             State::Closed => Err(Violation { stream: None, ..violation }),
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
-                    self.pending_events.push_back(Event::CallFailed { call: stream.call });
+                    let why = Undone::Rejected(violation.reason);
+                    self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
                 }
                 self.reset(id, violation.code, violation.reason);
                 self.announce_end();
@@ -462,10 +472,11 @@ impl Connection {
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
         count_code(&mut self.counts.resets_received, reset.code);
+        let why = Undone::Reset(Code::Http2(reset.code));
         if reset.code == ErrorCode::REFUSED_STREAM {
-            self.announce_unprocessed(&stream);
+            self.announce_unprocessed(&stream, why);
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: stream.call });
+            self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
         }
         self.announce_end();
         self.count_reset()
@@ -556,20 +567,22 @@ impl Connection {
 
     fn handle_goaway(&mut self, now: Duration, goaway: GoAway<'_>) {
         count_code(&mut self.counts.goaways, goaway.code);
+        self.goaway = Some(goaway.code);
+        let why = Undone::GoAway(Code::Http2(goaway.code));
         let was_draining = self.phase == Phase::Draining;
         self.phase = Phase::Draining;
         let beyond: Vec<u32> =
             self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
         for id in beyond {
             if let Some(stream) = self.close(now, id) {
-                self.announce_unprocessed(&stream);
+                self.announce_unprocessed(&stream, why);
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {
             if let Some(since) = since {
                 self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
             }
-            self.pending_events.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call, why });
         }
         if !was_draining {
             self.pending_events.push_back(Event::Draining);
@@ -578,13 +591,13 @@ impl Connection {
     }
 
     /// Reports a call that the peer says it has not processed, unless its reply has begun.
-    fn announce_unprocessed(&mut self, stream: &Stream) {
+    fn announce_unprocessed(&mut self, stream: &Stream, why: Undone) {
         let call = stream.call;
         if matches!(stream.reply, Reply::Body { .. }) {
-            self.pending_events.push_back(Event::CallFailed { call });
+            self.pending_events.push_back(Event::CallFailed { call, why });
         } else {
             self.counts.unprocessed += 1;
-            self.pending_events.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call, why });
         }
     }
 
@@ -613,7 +626,7 @@ impl Connection {
 
 /// The reason why a connection is of no use to a call that opens a WebSocket.
 pub(super) const TAKES_NO_WEBSOCKETS: Violation =
-    Violation::of_connection(ErrorCode::NO_ERROR, "a server that takes no WebSockets over HTTP/2 (RFC 8441)");
+    Violation::of_connection(ErrorCode::NO_ERROR, NO_WEBSOCKETS);
 
 const WINDOW_OVERFLOW: Violation =
     Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

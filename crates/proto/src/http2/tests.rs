@@ -8,7 +8,9 @@ use super::streams::Streams;
 use super::*;
 use crate::content::{Coding, Content, Streamed};
 use crate::request::{Request, RequestBody, RequestParts};
-use crate::{Awaited, CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Sent, Stall};
+use crate::{
+    Awaited, CallId, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Sent, Stall, Undone,
+};
 
 fn request(method: &str, body: &[u8]) -> Request {
     RequestParts {
@@ -268,9 +270,9 @@ fn streams_beyond_the_last_of_a_goaway_are_returned_and_the_others_answered() {
         reuse: Reuse::Close,
     };
     let expected = [
-        Event::CallReturned { call: CallId(2) },
+        Event::CallReturned { call: CallId(2), why: Undone::GoAway(Code::Http2(ErrorCode::NO_ERROR)) },
         Event::Draining,
-        Event::CallFailed { call: CallId(1) },
+        Event::CallFailed { call: CallId(1), why: Undone::Reset(Code::Http2(ErrorCode::INTERNAL_ERROR)) },
         started(0, 200),
         head(0, "HTTP/2 200\r\n\r\n"),
         last,
@@ -289,7 +291,7 @@ fn a_call_is_pending_until_its_end_is_told() {
     let script = Script::default().settings(&[]).goaway(0, ErrorCode::NO_ERROR);
     let mut input = &script.bytes[..];
     let event = engine.poll_event(Duration::ZERO, &mut input).unwrap();
-    assert_eq!(event, Some(Event::CallReturned { call: CallId(0) }));
+    assert!(matches!(event, Some(Event::CallReturned { call: CallId(0), .. })), "{event:?}");
     assert_eq!(engine.pending().collect::<Vec<_>>(), [CallId(1)]);
 }
 
@@ -419,7 +421,8 @@ fn a_connection_whose_last_stream_is_reset_is_of_no_further_use() {
     flush(&mut engine);
     let script = Script::default().settings(&[]).reset((1 << 31) - 1, ErrorCode::INTERNAL_ERROR);
     let (events, end) = feed(&mut engine, &[&script.bytes]);
-    assert_eq!((events, end), (vec![Event::CallFailed { call: CallId(0) }, Event::Drained], Ok(())));
+    let why = Undone::Reset(Code::Http2(ErrorCode::INTERNAL_ERROR));
+    assert_eq!((events, end), (vec![Event::CallFailed { call: CallId(0), why }, Event::Drained], Ok(())));
 }
 
 #[test]
@@ -573,7 +576,7 @@ fn a_peer_that_ends_its_side_first_gets_the_rest() {
     let mut engine = opened();
     let (events, _) = feed(&mut engine, &[&Script::default().data(1, b"\x81", true).bytes]);
     assert!(
-        matches!(events[..], [Event::ReplyBody { .. }, Event::CallFailed { call: CallId(0) }]),
+        matches!(events[..], [Event::ReplyBody { .. }, Event::CallFailed { call: CallId(0), .. }]),
         "{events:?}"
     );
     assert_eq!(frames(&flush(&mut engine))[0].0, RST_STREAM);

@@ -68,9 +68,9 @@ impl Engine {
     /// submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         let ended = self.connection.pending_events.iter().filter_map(|event| match event {
-            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
-                Some(*call)
-            }
+            Event::ReplyDone { call, .. }
+            | Event::CallFailed { call, .. }
+            | Event::CallReturned { call, .. } => Some(*call),
             _ => None,
         });
         ended.chain(self.unanswered())

@@ -13,7 +13,7 @@ use super::sections::Outcome;
 use crate::quic::{self, Chunk, Loss, StreamId};
 use crate::reply_head::{Head, Section};
 use crate::tls::Progress;
-use crate::{Awaited, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall};
+use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone};
 
 impl Connection {
     /// Takes what QUIC has to tell, without reading streams.
@@ -375,10 +375,11 @@ impl Connection {
         }
         self.sections.decoder().cancel(id.number());
         count_code(&mut self.counts.resets_received, code);
+        let why = Undone::Reset(Code::Http3(code));
         if code == ErrorCode::H3_REQUEST_REJECTED {
-            self.announce_unprocessed(&call);
+            self.announce_unprocessed(&call, why);
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: call.call });
+            self.pending_events.push_back(Event::CallFailed { call: call.call, why });
         }
         self.announce_end();
         self.count_reset();
@@ -386,6 +387,8 @@ impl Connection {
 
     /// Returns the calls that the peer says it has not processed: those from this number on, and those that wait.
     pub(super) fn return_from(&mut self, number: u64) {
+        // A GOAWAY of HTTP/3 has no code.
+        let why = Undone::GoAway(Code::Http3(ErrorCode::H3_NO_ERROR));
         let beyond: Vec<u64> = self.calls.iter().map(|(its, _)| its).filter(|&its| its >= number).collect();
         for number in beyond {
             if let Some(call) = self.remove(number) {
@@ -394,7 +397,7 @@ impl Connection {
                     self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
                 }
                 self.sections.decoder().cancel(call.id.number());
-                self.announce_unprocessed(&call);
+                self.announce_unprocessed(&call, why);
             }
         }
         while let Some(waiting) = self.waiting.pop_front() {
@@ -402,18 +405,18 @@ impl Connection {
             if let Some(since) = waiting.since {
                 self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
             }
-            self.pending_events.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call, why });
         }
     }
 
     /// Reports a call that the peer says it has not processed, unless its reply has begun.
-    fn announce_unprocessed(&mut self, call: &Call) {
+    fn announce_unprocessed(&mut self, call: &Call, why: Undone) {
         let id = call.call;
         if matches!(call.reply, Reply::Head { .. }) {
             self.counts.unprocessed += 1;
-            self.pending_events.push_back(Event::CallReturned { call: id });
+            self.pending_events.push_back(Event::CallReturned { call: id, why });
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: id });
+            self.pending_events.push_back(Event::CallFailed { call: id, why });
         }
     }
 
@@ -452,7 +455,8 @@ impl Connection {
         }
         if let Some(call) = self.remove(id.index()) {
             self.abandon(&call, violation.code, violation.reason);
-            self.pending_events.push_back(Event::CallFailed { call: call.call });
+            let why = Undone::Rejected(violation.reason);
+            self.pending_events.push_back(Event::CallFailed { call: call.call, why });
             self.announce_end();
             self.count_reset();
         }

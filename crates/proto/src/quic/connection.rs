@@ -19,7 +19,7 @@ use super::Context;
 use super::session::Agreed;
 use super::tickets::{Desk, Ticket};
 use super::trust::signature_name;
-use crate::tls::{Certificate, EarlyData, Failure, Group, Handshake, Kind};
+use crate::tls::{Certificate, EarlyData, Failure, FailureKind, Group, Handshake, Kind};
 
 /// A QUIC connection, the client's side.
 ///
@@ -271,6 +271,7 @@ impl Connection {
         let epoch = context.epoch;
         let begun = endpoint.connect(epoch + now, config, server, name);
         let (handle, quic) = begun.map_err(|error| Failure {
+            kind: FailureKind::Own,
             reason: "a name that no certificate bears".into(),
             details: vec![error.to_string()],
         })?;
@@ -633,15 +634,16 @@ impl Connection {
             }
             ConnectionError::ConnectionClosed(close) => {
                 let words = String::from_utf8_lossy(&close.reason);
-                Loss::Failed(Failure { reason: told(close.error_code), details: details(&words) })
+                Loss::Failed(told(close.error_code, details(&words)))
             }
             ConnectionError::TransportError(error) => {
-                let untrusted = self.desk.take_untrusted();
-                let reason = match untrusted {
-                    Some(why) => format!("certificate not trusted: {why}").into(),
-                    None => ours(error.code, &error.reason),
-                };
-                Loss::Failed(Failure { reason, details: details(&error.reason) })
+                let details = details(&error.reason);
+                Loss::Failed(match self.desk.take_untrusted() {
+                    Some(why) => Failure::untrusted(Some(&why), details),
+                    None => {
+                        Failure { kind: FailureKind::Own, reason: ours(error.code, &error.reason), details }
+                    }
+                })
             }
         }
     }
@@ -660,11 +662,15 @@ fn alert(code: TransportErrorCode) -> Option<i32> {
     (CRYPTO_ERROR..CRYPTO_ERROR + 0x100).contains(&code).then(|| (code - CRYPTO_ERROR) as i32)
 }
 
-/// Returns the reason of a peer that refused to go on.
-fn told(code: TransportErrorCode) -> Cow<'static, str> {
+/// Returns the failure that a peer told which refused to go on.
+fn told(code: TransportErrorCode, details: Vec<String>) -> Failure {
     match alert(code) {
-        Some(alert) => format!("alert {} from the server", crate::tls::alert_name(alert)).into(),
-        None => format!("QUIC: {} from the server", error_name(code)).into(),
+        Some(alert) => Failure::alert(crate::tls::alert_name(alert), details),
+        None => {
+            let name = error_name(code);
+            let reason = format!("QUIC: {name} from the server").into();
+            Failure { kind: FailureKind::Closed(name), reason, details }
+        }
     }
 }
 
@@ -727,8 +733,13 @@ mod tests {
 
     #[test]
     fn a_peer_that_refused_to_go_on_is_quoted() {
-        assert_eq!(told(TransportErrorCode::PROTOCOL_VIOLATION), "QUIC: PROTOCOL_VIOLATION from the server");
-        assert_eq!(told(TransportErrorCode::crypto(120)), "alert no_application_protocol from the server");
+        let told = |code| told(code, Vec::new());
+        let violation = told(TransportErrorCode::PROTOCOL_VIOLATION);
+        assert_eq!(violation.reason, "QUIC: PROTOCOL_VIOLATION from the server");
+        assert_eq!(violation.kind, FailureKind::Closed("PROTOCOL_VIOLATION".into()));
+        let alert = told(TransportErrorCode::crypto(120));
+        assert_eq!(alert.reason, "alert no_application_protocol from the server");
+        assert_eq!(alert.kind, FailureKind::Alert("no_application_protocol".into()));
         assert_eq!(ours(TransportErrorCode::NO_ERROR, ""), "QUIC: NO_ERROR");
     }
 }

@@ -54,14 +54,34 @@ impl From<ErrorStack> for ConfigError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Failure {
+    /// Its kind.
+    pub kind: FailureKind,
     /// The cause, such as `alert handshake_failure from the server`: the same words for the same cause.
     pub reason: Cow<'static, str>,
     /// The library's own lines about it.
     pub details: Vec<String>,
 }
 
+/// The kind of a failure: who gave up, and over what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The peer sent this alert.
+    Alert(Cow<'static, str>),
+    /// The peer closed a connection of QUIC with this error of the transport.
+    Closed(Cow<'static, str>),
+    /// The peer's answer is no TLS at all.
+    NotTls,
+    /// The peer's certificate is not trusted, for this reason.
+    Untrusted(Cow<'static, str>),
+    /// Anything else at this end.
+    Own,
+}
+
 /// Error codes from here on are alerts of the peer (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
 const ALERT_REASON_OFFSET: i32 = 1000;
+
+/// The library's reasons for bytes of another protocol.
+const NOT_TLS: [&str; 3] = ["WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST"];
 
 impl Failure {
     /// Reads the library's report. `untrusted` is the reason why it rejects the peer's certificate, if it
@@ -72,27 +92,43 @@ impl Failure {
         // The error of TLS says more than the one underneath.
         let of_tls = errors.iter().find(|error| error.library() == Some("SSL routines"));
         let Some(first) = of_tls.or(errors.first()) else {
-            return Self { reason: Cow::Owned(format!("TLS error {}", error.code().as_raw())), details };
+            let reason = Cow::Owned(format!("TLS error {}", error.code().as_raw()));
+            return Self { kind: FailureKind::Own, reason, details };
         };
         let code = first.reason_code();
-        let reason = match first.reason() {
+        match first.reason() {
             _ if (ALERT_REASON_OFFSET..ALERT_REASON_OFFSET + 256).contains(&code) => {
-                format!("alert {} from the server", alert_name(code - ALERT_REASON_OFFSET)).into()
+                Self::alert(alert_name(code - ALERT_REASON_OFFSET), details)
             }
-            Some("CERTIFICATE_VERIFY_FAILED") => match untrusted {
-                Some(why) => format!("certificate not trusted: {why}").into(),
-                None => "certificate not trusted".into(),
-            },
-            Some(reason) => reason.to_ascii_lowercase().replace('_', " ").into(),
-            None => "error of the TLS library".into(),
+            Some("CERTIFICATE_VERIFY_FAILED") => Self::untrusted(untrusted, details),
+            Some(reason) => {
+                let kind = if NOT_TLS.contains(&reason) { FailureKind::NotTls } else { FailureKind::Own };
+                Self { kind, reason: reason.to_ascii_lowercase().replace('_', " ").into(), details }
+            }
+            None => Self { kind: FailureKind::Own, reason: "error of the TLS library".into(), details },
+        }
+    }
+
+    /// Makes that of a peer that sent this alert.
+    pub(crate) fn alert(name: Cow<'static, str>, details: Vec<String>) -> Self {
+        let reason = format!("alert {name} from the server").into();
+        Self { kind: FailureKind::Alert(name), reason, details }
+    }
+
+    /// Makes that of a certificate that is not trusted, for this reason.
+    pub(crate) fn untrusted(why: Option<&str>, details: Vec<String>) -> Self {
+        let reason = match why {
+            Some(why) => format!("certificate not trusted: {why}").into(),
+            None => "certificate not trusted".into(),
         };
-        Self { reason, details }
+        let why = why.unwrap_or_default().to_owned().into();
+        Self { kind: FailureKind::Untrusted(why), reason, details }
     }
 
     /// Makes a failure that the library has no error for.
     #[must_use]
     pub fn plain(reason: &'static str) -> Self {
-        Self { reason: reason.into(), details: Vec::new() }
+        Self { kind: FailureKind::Own, reason: reason.into(), details: Vec::new() }
     }
 }
 

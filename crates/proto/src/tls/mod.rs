@@ -28,7 +28,7 @@ pub use self::context::{
     CipherList, Context, Identity, KeyLog, Options, Version, are_certificates, cipher_list,
 };
 pub(crate) use self::error::alert_name;
-pub use self::error::{ConfigError, Failure};
+pub use self::error::{ConfigError, Failure, FailureKind};
 pub use self::groups::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, Group, SERVERS};
 pub use self::lane::Lane;
 pub use httperf_sys::tls::Session;

@@ -25,8 +25,8 @@ mod visits;
 
 use askama::Template;
 
+use crate::causes::only_cause;
 use crate::curves::load_phases;
-use crate::diagnosis::only_failure;
 use crate::number::count;
 use crate::objectives::{Judged, Kept};
 use crate::pictures::RunCharts;
@@ -83,7 +83,7 @@ pub fn page(document: &Document) -> String {
         has_load_phases: !load_phases(document).is_empty(),
         has_detail: plan.recording.detail,
         divergence: divergence(summary, &completed.latency),
-        failures: tables::failures(summary),
+        failures: tables::failures(summary, &document.figures.causes),
         statuses: tables::statuses(summary),
         mismatches: tables::mismatches(summary),
         compressed: tables::compressed(summary),
@@ -91,7 +91,11 @@ pub fn page(document: &Document) -> String {
         replay: Replayed::of(document),
         fleet: Ranks::of(document),
         times: tables::times(document),
-        slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock, only_failure(summary)),
+        slowest: SlowestCalls::of(
+            &summary.slowest,
+            plan.recording.clock,
+            only_cause(plan, summary).as_deref(),
+        ),
         groups: summary.groups.as_ref().map(tables::groups),
         tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
         http2: summary.http2.as_deref().map(tables::http2),

@@ -56,7 +56,7 @@ pub(super) struct Phase {
 impl SlowestCalls {
     /// Creates the table; `None` if there are no calls.
     /// `failure`: the only kind of failure of the run, so that it is known of each call.
-    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock, failure: Option<&'static str>) -> Option<Self> {
+    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock, failure: Option<&str>) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {

@@ -7,6 +7,7 @@ use httperf_stats::{
 
 use crate::all_calls::{AllCalls, Percentile};
 use crate::answer::statuses as by_status;
+use crate::causes::CauseFigures;
 use crate::figures::Times;
 use crate::http2::{alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows};
 use crate::number::{count, grouped, percent, ratio};
@@ -140,30 +141,25 @@ pub(super) fn in_ms(ms: Option<f64>) -> String {
     ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 3))
 }
 
-/// Failed connections by class, if any failed.
-pub(super) fn failures(summary: &Summary) -> Option<Table> {
-    let classes = Failure::ALL.into_iter().filter(|&failure| summary.errors.count(failure) > 0);
+/// Failed connections by cause, if any failed.
+pub(super) fn failures(summary: &Summary, causes: &[CauseFigures]) -> Option<Table> {
     let attempts = summary.attempts();
-    let rows: Vec<Row> = classes
-        .map(|failure| {
-            counted(failure.to_string(), meaning(failure), summary.errors.count(failure), attempts)
-        })
-        .collect();
-    let head = vec!["Class", "connections", "share"];
+    let row = |cause: &CauseFigures| {
+        let about = match cause.cause.class() {
+            Failure::ClientTimeout => "client-timo in the classic report",
+            Failure::SocketTimeout => "socket-timo in the classic report",
+            Failure::Refused => "connrefused in the classic report",
+            Failure::Reset => "connreset in the classic report",
+            Failure::FdUnavailable => "fd-unavail in the classic report",
+            Failure::AddressUnavailable => "addrunavail in the classic report",
+            Failure::FileTableFull => "ftab-full in the classic report",
+            Failure::Other => "other in the classic report",
+        };
+        counted(cause.sentence.clone(), about, cause.failures, attempts)
+    };
+    let rows: Vec<Row> = causes.iter().map(row).collect();
+    let head = vec!["Cause", "connections", "share"];
     (!rows.is_empty()).then_some(Table { caption: "Failed connections", head, rows })
-}
-
-fn meaning(failure: Failure) -> &'static str {
-    match failure {
-        Failure::ClientTimeout => "no answer within --timeout",
-        Failure::SocketTimeout => "the kernel timed out",
-        Failure::Refused => "no listener at the port",
-        Failure::Reset => "the server ended it while a reply was due",
-        Failure::FdUnavailable => "the generator had no file descriptors left",
-        Failure::AddressUnavailable => "no local port was left",
-        Failure::FileTableFull => "the system had no file descriptors left",
-        Failure::Other => "another error, or a reply that is not HTTP",
-    }
 }
 
 /// Replies by status, if there are any.

@@ -10,9 +10,9 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
-    CallOutcome, Failure, Groups, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary, RateWindows,
-    Sample, SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, Summary, Usage, VisitEnd,
-    VisitsShape, WarmUp, Window,
+    CallOutcome, FailureCause, Groups, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary,
+    RateWindows, Sample, SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, Summary, Usage,
+    VisitEnd, VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -562,9 +562,12 @@ impl Recorder {
     }
 
     /// Records a failed connection.
-    pub fn failed(&mut self, due: Instant, failure: Failure) {
-        self.of(due).errors.add(failure);
-        self.series.current().errors.add(failure);
+    pub fn failed(&mut self, due: Instant, cause: FailureCause) {
+        let class = cause.class();
+        let summary = self.of(due);
+        summary.errors.add(class);
+        summary.causes.add(cause);
+        self.series.current().errors.add(class);
     }
 
     /// Records the end of a session.

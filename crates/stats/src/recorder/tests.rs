@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
-    Certificate, Compressed, EarlyRequests, Fate, Handshake, HandshakeFailure, HandshakeFailureClass,
-    HandshakeKind, Mismatch, Mismatches, StreamCounts, StreamEnd, StreamNews, Timing, VisitCounts,
-    WebSocketEnd,
+    CauseKind, Certificate, Compressed, EarlyRequests, Fate, Handshake, HandshakeFailure,
+    HandshakeFailureClass, HandshakeKind, Mismatch, Mismatches, StreamCounts, StreamEnd, StreamNews, Timing,
+    VisitCounts, WebSocketEnd,
 };
 
 fn at(ms: u64) -> Instant {
@@ -261,7 +261,7 @@ fn what_was_due_before_the_measured_phase_is_not_measured() {
     recorder.arrival_started(at(12), None, at(12));
     recorder.record(&call(9, 700), None);
     recorder.record(&call(12, 14), None);
-    recorder.failed(at(9), Failure::Reset);
+    recorder.failed(at(9), CauseKind::ClosedUnanswered.into());
     recorder.begin_draining(at(900));
     recorder.record(&call(899, 950), None);
     let summary = end(recorder);
@@ -282,7 +282,7 @@ fn what_was_due_before_the_measured_phase_is_not_measured() {
 #[test]
 fn a_warm_up_that_was_stopped_is_as_long_as_it_was() {
     let mut recorder = Recorder::new(at(0), at(10_000), RecordedFigures::USUAL);
-    recorder.failed(at(2000), Failure::FdUnavailable);
+    recorder.failed(at(2000), CauseKind::NoDescriptor.into());
     let end = End {
         at: at(3000),
         duration: Duration::ZERO,
@@ -298,8 +298,8 @@ fn a_warm_up_that_was_stopped_is_as_long_as_it_was() {
 fn connections_without_a_descriptor_were_tried() {
     let mut recorder = Recorder::new(at(0), at(0), RecordedFigures::USUAL);
     recorder.connect_initiated(at(1), 1);
-    recorder.failed(at(1), Failure::Refused);
-    recorder.failed(at(2), Failure::FdUnavailable);
+    recorder.failed(at(1), CauseKind::Refused.into());
+    recorder.failed(at(2), CauseKind::NoDescriptor.into());
     assert_eq!(end(recorder).attempts(), 2);
 }
 

@@ -174,9 +174,9 @@ impl Game {
     fn end(mut self) -> Outcome {
         let pending: Vec<u64> = self.engine.pending().map(|call| call.0).collect();
         let ended = self.outcome.events.iter().filter_map(|event| match event {
-            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
-                Some(call.0)
-            }
+            Event::ReplyDone { call, .. }
+            | Event::CallFailed { call, .. }
+            | Event::CallReturned { call, .. } => Some(call.0),
             _ => None,
         });
         let mut calls: Vec<u64> = ended.chain(pending).collect();

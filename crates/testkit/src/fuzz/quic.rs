@@ -289,7 +289,7 @@ impl World {
                     self.fate.answered += 1;
                     Some(call)
                 }
-                Ok(Some(Event::CallFailed { call } | Event::CallReturned { call })) => Some(call),
+                Ok(Some(Event::CallFailed { call, .. } | Event::CallReturned { call, .. })) => Some(call),
                 Ok(Some(Event::Drained)) => {
                     assert!(self.calls.is_empty(), "nothing is left");
                     self.is_over = true;

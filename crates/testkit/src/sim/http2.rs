@@ -472,8 +472,8 @@ mod tests {
                         {
                             match event {
                                 Event::ReplyDone { call, .. } => outcome.push((call.0, "done", now)),
-                                Event::CallFailed { call } => outcome.push((call.0, "failed", now)),
-                                Event::CallReturned { call } => outcome.push((call.0, "returned", now)),
+                                Event::CallFailed { call, .. } => outcome.push((call.0, "failed", now)),
+                                Event::CallReturned { call, .. } => outcome.push((call.0, "returned", now)),
                                 _ => {}
                             }
                         }

@@ -13,6 +13,7 @@ use super::tls::Secured;
 use super::transport::Transport;
 use super::{Owner, at_instant, protocol};
 use crate::Observation;
+use crate::failure::Awaits;
 use crate::worker::CallKey;
 use crate::worker::run::Run;
 
@@ -122,6 +123,24 @@ impl<S> Connection<S> {
     /// Returns whether a server that refuses calls will answer the ones that it has, and has none left.
     pub(super) fn is_drained(&self) -> bool {
         self.engine.is_draining() && self.engine.pending_count() == 0
+    }
+
+    /// Returns what it awaits: of the call at the head of its queue, once it is established.
+    pub(super) fn awaits(&self, run: &Run<'_>) -> Awaits {
+        match self.transport.stage() {
+            Stage::Connecting => return Awaits::Connect,
+            Stage::Tunnelling => return Awaits::Tunnel,
+            Stage::Handshaking if self.is_unreached() => return Awaits::Connect,
+            Stage::Handshaking => return Awaits::Handshake,
+            Stage::Established => {}
+        }
+        let begun = self.engine.has_partial_head();
+        match self.engine.front().and_then(|front| run.find_call(front.into())) {
+            Some(call) if call.is_talking() => Awaits::Message,
+            Some(call) if call.is_answering() || begun => Awaits::Body,
+            Some(call) if !call.is_written() => Awaits::Request,
+            Some(_) | None => Awaits::Reply,
+        }
     }
 
     /// Returns whether there are bytes for the socket.

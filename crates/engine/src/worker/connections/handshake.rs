@@ -5,16 +5,17 @@ use std::time::{Duration, UNIX_EPOCH};
 use httperf_plan::HttpVersion;
 use httperf_proto::tls::{self, Kind, Progress};
 use httperf_stats::{
-    Certificate, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+    CauseKind, Certificate, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind,
+    Instant,
 };
 
 use super::connection::Connection;
 use super::progress::Stage;
 use super::tls::{Secured, Tls};
 use super::{Connections, EventKind, Handler, Sinks, at_instant};
-use crate::Network;
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
+use crate::{Network, failure};
 
 impl<N: Network> Connections<N> {
     /// The transport is there: begins the handshake.
@@ -57,9 +58,10 @@ impl<N: Network> Connections<N> {
                 }
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, Some(tls), &[]);
+                    let cause = failure::of_tls(&error);
                     self.handshake_failed(key, HandshakeFailureClass::Protocol, error, to.run);
                     let now = self.network.now();
-                    self.fail_and_tell(key, Failure::Other, now, to);
+                    self.fail_and_tell(key, cause, now, to);
                     return;
                 }
             }
@@ -140,9 +142,9 @@ impl<N: Network> Connections<N> {
             Some(name) => format!("the server chose {name} (ALPN)"),
             None => "the server chose no protocol (ALPN)".to_owned(),
         };
-        self.record_violation(key, reason, to.run);
+        self.record_violation(key, reason.clone(), to.run);
         to.run.stranger_met();
-        self.fail_and_tell(key, Failure::Other, now, to);
+        self.fail_and_tell(key, CauseKind::NoProtocol.with(reason), now, to);
         false
     }
 
@@ -266,8 +268,9 @@ impl<N: Network> Connections<N> {
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
                     let due = connection.due_of(to.run);
+                    let cause = failure::of_broken_tls(&error);
                     to.run.recorder.tls_error(due, error.reason);
-                    self.fail_and_tell(key, Failure::Other, now, to);
+                    self.fail_and_tell(key, cause, now, to);
                     break;
                 }
             }

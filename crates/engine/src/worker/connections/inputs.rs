@@ -2,8 +2,8 @@
 
 use std::io;
 
-use httperf_proto::{Event as Reply, ProtocolError, ReplySize, Reuse};
-use httperf_stats::{Failure, Instant, SlowDetail};
+use httperf_proto::{Event as Reply, ProtocolError, ReplySize, Reuse, http1};
+use httperf_stats::{CauseKind, Failure, FailureCause, Instant, SlowDetail};
 use rustix::io::Errno;
 use slotmap::KeyData;
 
@@ -13,9 +13,10 @@ use super::quic;
 use super::transport::{Read, ReadKind};
 use super::tunnel::Progress;
 use super::{Connections, Cx, Event, EventKind, Handler, Sinks, at_instant, poll_key};
+use crate::failure::{self, Awaits};
 use crate::worker::run::{Answer, Run};
 use crate::worker::{CallKey, ConnectionKey};
-use crate::{Network, Observation, Ready, Received, failure};
+use crate::{Network, Observation, Ready, Received};
 
 /// The number of reads of a connection in a turn before the others have theirs.
 const READS_PER_TURN: u32 = 8;
@@ -78,7 +79,7 @@ impl<N: Network> Connections<N> {
     pub(super) fn fail_and_tell<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
-        failure: Failure,
+        cause: impl Into<FailureCause>,
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
@@ -86,7 +87,7 @@ impl<N: Network> Connections<N> {
         if !self.connections.contains_key(key) {
             return;
         }
-        let event = self.fail(key, failure, now, to.run);
+        let event = self.fail(key, cause.into(), now, to.run);
         to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
     }
 
@@ -294,11 +295,16 @@ impl<N: Network> Connections<N> {
                 Progress::Refused(status) => {
                     to.run.tunnel_refused(status);
                     self.record_insecure_because(key, "the proxy refused a tunnel", to.run);
-                    self.fail_and_tell(key, Failure::Other, now, to);
+                    let cause = match status {
+                        http1::BAD_STATUS_LINE => CauseKind::ProxyMalformed.with("a malformed status line"),
+                        status => CauseKind::ProxyRefused.with(status.to_string()),
+                    };
+                    self.fail_and_tell(key, cause, now, to);
                     return;
                 }
                 Progress::Failed(error) => {
-                    self.record_insecure(key, failure::of_protocol(&error), to.run);
+                    let class = failure::of_protocol(&error, Awaits::Tunnel).class();
+                    self.record_insecure(key, class, to.run);
                     self.fail_protocol(key, &error, now, to);
                     return;
                 }
@@ -453,11 +459,11 @@ impl<N: Network> Connections<N> {
                 }
                 EventKind::Answered { call, status, reuse }
             }
-            Reply::CallReturned { call } => {
+            Reply::CallReturned { call, why } => {
                 connection.record_stalls(to.run);
-                EventKind::Returned { call: call.into(), is_draining: connection.engine.capacity() == 0 }
+                EventKind::Returned { call: call.into(), why, is_draining: connection.engine.capacity() == 0 }
             }
-            Reply::CallFailed { call } if to.run.call(call.into()).done_at().is_some() => {
+            Reply::CallFailed { call, .. } if to.run.call(call.into()).done_at().is_some() => {
                 // The server has said that the answer is complete, and ended the stream in its own way.
                 let size =
                     ReplySize { content: to.run.call(call.into()).streamed_size(), ..ReplySize::default() };
@@ -465,9 +471,9 @@ impl<N: Network> Connections<N> {
                 self.handle_reply(key, done, now, to);
                 return;
             }
-            Reply::CallFailed { call } => {
+            Reply::CallFailed { call, why } => {
                 connection.record_stalls(to.run);
-                EventKind::CallFailed { call: call.into(), failure: Failure::Reset }
+                EventKind::CallFailed { call: call.into(), cause: failure::of_undone(why) }
             }
             Reply::Draining => EventKind::Draining,
             Reply::Drained => {
@@ -487,15 +493,16 @@ impl<N: Network> Connections<N> {
     /// The transport ended.
     fn handle_eof<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let connection = &self.connections[key];
+        let awaits = connection.awaits(to.run);
         if matches!(connection.transport.stage(), Stage::Tunnelling | Stage::Handshaking) {
             self.record_insecure(key, Failure::Reset, to.run);
-            self.fail_and_tell(key, Failure::Reset, now, to);
+            self.fail_and_tell(key, failure::of_end(awaits), now, to);
             return;
         }
         let is_cut = connection.engine.ends_with_connection();
         if connection.transport.is_broken() && is_cut {
             // A write has taken the error that would tell a reset from an end.
-            self.fail_and_tell(key, Failure::Reset, now, to);
+            self.fail_and_tell(key, failure::of_reset(awaits), now, to);
             return;
         }
         if connection.transport.is_secured() {
@@ -503,7 +510,7 @@ impl<N: Network> Connections<N> {
             // to be complete may have been cut short (RFC 9112, section 9.8).
             if is_cut {
                 to.run.recorder.truncated(connection.due_of(to.run));
-                self.fail_and_tell(key, Failure::Reset, now, to);
+                self.fail_and_tell(key, CauseKind::TlsTruncated, now, to);
                 return;
             }
             if connection.engine.pending_count() == 0 {
@@ -537,6 +544,8 @@ impl<N: Network> Connections<N> {
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
+        // What was understood before counts, even if it came in the same read.
+        self.connections[key].record_protocol(to.run);
         if let ProtocolError::Http2(error) = error {
             self.record_violation(key, error.reason.to_owned(), to.run);
             if error.is_not_http2() {
@@ -546,11 +555,16 @@ impl<N: Network> Connections<N> {
         if let ProtocolError::Http3(error) = error {
             self.record_violation(key, error.reason.to_owned(), to.run);
         }
-        let failure = match error {
+        let awaits = self.connections[key].awaits(to.run);
+        let cause = match error {
             ProtocolError::Quic(loss) => self.record_loss(key, loss, to.run),
-            error => to.run.classify_protocol(error),
+            ProtocolError::Truncated => failure::of_protocol(error, awaits),
+            error => match (awaits, to.run.cause_of_breach(error, awaits)) {
+                (Awaits::Tunnel, _) => CauseKind::ProxyMalformed.with(error.to_string()),
+                (_, cause) => cause,
+            },
         };
-        self.fail_and_tell(key, failure, now, to);
+        self.fail_and_tell(key, cause, now, to);
     }
 
     /// A connection ends because the server does not speak HTTP/2, or breaks its rules.
@@ -596,8 +610,14 @@ impl<N: Network> Connections<N> {
             self.give_up_ticket(key, now, to);
             return;
         }
+        let awaits = connection.awaits(to.run);
+        // What has come of a reply may be no part of one: then more of it is awaited in vain.
+        let cause = match connection.engine.foreign() {
+            Some(foreign) => failure::of_foreign(&foreign),
+            None => failure::of_timeout(awaits).into(),
+        };
         self.record_insecure(key, Failure::ClientTimeout, to.run);
-        self.fail_and_tell(key, Failure::ClientTimeout, now, to);
+        self.fail_and_tell(key, cause, now, to);
     }
 
     /// A deadline has come, perhaps that of a reply which is complete for its user. Returns whether nothing else is late.
@@ -642,8 +662,14 @@ impl<N: Network> Connections<N> {
         for &call in calls {
             // The handler may have ended the connection, and with it the other calls.
             let Some(connection) = self.connections.get_mut(key) else { break };
+            let awaits = match to.run.call(call) {
+                call if call.is_talking() => Awaits::Message,
+                call if call.is_answering() => Awaits::Body,
+                call if call.is_written() => Awaits::Reply,
+                _ => Awaits::Request,
+            };
             connection.cancel(call, now, to.run);
-            let kind = EventKind::CallFailed { call, failure: Failure::ClientTimeout };
+            let kind = EventKind::CallFailed { call, cause: failure::of_timeout(awaits).into() };
             self.tell(key, kind, now, to);
         }
         if !calls.is_empty() {

@@ -34,8 +34,8 @@ use std::time::{Duration, SystemTime};
 use bytes::BytesMut;
 use httperf_load::page::Link;
 use httperf_plan::{Endpoint, Plan};
-use httperf_proto::{CallId, HeaderBlock, Reuse, http1};
-use httperf_stats::{Failure, Instant, Mismatch};
+use httperf_proto::{CallId, HeaderBlock, Reuse, Undone, http1};
+use httperf_stats::{CauseKind, Failure, FailureCause, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
 
 use self::alternatives::Alternatives;
@@ -51,7 +51,8 @@ use self::transport::Transport;
 use self::tunnel::Tunnels;
 use super::run::Run;
 use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey};
-use crate::{Network, Observation, Security, failure};
+use crate::failure::{self, Awaits};
+use crate::{Network, Observation, Security};
 
 /// The connections of a worker, with the network and all buffers they need.
 pub(super) struct Connections<N: Network> {
@@ -131,9 +132,9 @@ pub(super) enum EventKind {
     /// A reply is complete and recorded.
     Answered { call: CallKey, status: u16, reuse: Reuse },
     /// The server has not processed a call. `is_draining`: the connection takes no further calls.
-    Returned { call: CallKey, is_draining: bool },
+    Returned { call: CallKey, why: Undone, is_draining: bool },
     /// A call failed, and the connection goes on.
-    CallFailed { call: CallKey, failure: Failure },
+    CallFailed { call: CallKey, cause: FailureCause },
     /// It takes no further calls, and still answers those that it has.
     Draining,
     /// The server ended it while no reply was due: no failure. It is gone.
@@ -366,12 +367,14 @@ impl<N: Network> Connections<N> {
                 let (connection, offered) = match begun {
                     Ok(begun) => begun,
                     Err(refusal) => {
+                        let cause = failure::of_tls(&refusal);
                         let refused = quic::refused(refusal);
                         self.alternative_failed(target, offer, due, refused.reason.clone(), run);
                         run.recorder.handshake_failed(due, refused);
                         run.recorder.connection_closed(due, None);
-                        run.recorder.failed(due, Failure::Other);
-                        return Err(Failure::Other);
+                        let class = cause.class();
+                        run.recorder.failed(due, cause);
+                        return Err(class);
                     }
                 };
                 if offer.is_some() {
@@ -396,7 +399,7 @@ impl<N: Network> Connections<N> {
             None => self.network.connect(socket, poll_key(key), endpoint, source),
         };
         if let Err(error) = connected {
-            let failure = failure::of_io(&error);
+            let failure = failure::of_io(&error, Awaits::Connect).class();
             if failure == Failure::AddressUnavailable
                 && let Some(datagram) = self.connections[key].transport.datagram_mut()
             {
@@ -414,9 +417,10 @@ impl<N: Network> Connections<N> {
 
     /// A connection never came to be watched.
     fn fail_to_open(due: Instant, error: &io::Error, run: &mut Run<'_>) -> Failure {
-        let failure = run.classify(error);
-        run.recorder.failed(due, failure);
-        failure
+        let cause = run.cause_of(error, Awaits::Connect);
+        let class = cause.class();
+        run.recorder.failed(due, cause);
+        class
     }
 
     /// Gives a connection as many of these calls as it takes, from the first on.
@@ -518,7 +522,9 @@ impl<N: Network> Connections<N> {
     /// close, or say which calls it has not processed. Returns false if the connection should fail at once.
     fn drain_before_close(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
         let connection = &mut self.connections[key];
-        if !connection.transport.is_established() || failure::of_io(error) != Failure::Reset {
+        if !connection.transport.is_established()
+            || failure::of_io(error, Awaits::Reply).class() != Failure::Reset
+        {
             return false;
         }
         connection.transport.handle_broken();
@@ -530,20 +536,32 @@ impl<N: Network> Connections<N> {
 
     /// A read or a write failed.
     fn fail_io(&mut self, key: ConnectionKey, error: &io::Error, now: Instant, run: &mut Run<'_>) -> Event {
-        let failure = run.classify(error);
+        let cause = run.cause_of(error, self.connections[key].awaits(run));
         if self.connections[key].is_idle() {
             // Reset while idle is as good as closed while idle.
             self.end(key, now, run)
         } else {
-            self.record_insecure(key, failure, run);
-            self.fail(key, failure, now, run)
+            self.record_insecure(key, cause.class(), run);
+            self.fail(key, cause, now, run)
         }
     }
 
     /// A connection fails.
-    fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant, run: &mut Run<'_>) -> Event {
+    fn fail(&mut self, key: ConnectionKey, cause: FailureCause, now: Instant, run: &mut Run<'_>) -> Event {
         let connection = &self.connections[key];
-        run.recorder.failed(connection.due_of(run), failure);
+        let failure = cause.class();
+        let cause = match (cause.kind, connection.engine.goaway()) {
+            // A server that ends a connection may have said why before.
+            (
+                CauseKind::ClosedUnanswered
+                | CauseKind::ClosedMidReply
+                | CauseKind::ResetUnanswered
+                | CauseKind::ResetMidReply,
+                Some(code),
+            ) => CauseKind::GoAway.with(code.name()),
+            _ => cause,
+        };
+        run.recorder.failed(connection.due_of(run), cause);
         connection.record_silence(failure, run);
         let (owner, has_answered) = (connection.owner, connection.has_answered());
         // A connection that timed out took its time.

@@ -11,8 +11,8 @@ use httperf_proto::quic::{self, Context, Datagrams, Figures, Log, Loss, Ticket};
 use httperf_proto::tls::{EarlyData, Failure as Refusal, Progress};
 use httperf_proto::{Engine, ProtocolError};
 use httperf_stats::{
-    EarlyRequests, Failure, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant, QuicTransport,
-    SlowDetail, SocketBuffers,
+    EarlyRequests, FailureCause, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+    QuicTransport, SlowDetail, SocketBuffers,
 };
 
 use super::connection::Connection;
@@ -276,7 +276,7 @@ pub(super) fn slow_detail<N: Network>(network: &mut N, connection: &Connection<N
 
 /// A connection that cannot begin.
 pub(super) fn refused(refusal: Refusal) -> HandshakeFailure {
-    let Refusal { reason, details } = refusal;
+    let Refusal { kind: _, reason, details } = refusal;
     HandshakeFailure { class: HandshakeFailureClass::Protocol, reason, details }
 }
 
@@ -525,16 +525,10 @@ impl<N: Network> Connections<N> {
     }
 
     /// A connection of QUIC is gone. Returns how its calls failed, having recorded a handshake that did.
-    pub(super) fn record_loss(&mut self, key: ConnectionKey, loss: &Loss, run: &mut Run<'_>) -> Failure {
+    pub(super) fn record_loss(&mut self, key: ConnectionKey, loss: &Loss, run: &mut Run<'_>) -> FailureCause {
         let connection = &self.connections[key];
         let due = connection.due();
-        let failure = match loss {
-            Loss::TimedOut => Failure::SocketTimeout,
-            Loss::Reset | Loss::Closed(..) => Failure::Reset,
-            Loss::Failed(_) | Loss::NoVersion | Loss::ByUs => {
-                run.classify_protocol(&ProtocolError::Quic(loss.clone()))
-            }
-        };
+        let failure = run.cause_of_breach(&ProtocolError::Quic(loss.clone()), connection.awaits(run));
         if connection.transport.stage() == Stage::Established {
             if let Loss::Closed(code, _) = loss
                 && httperf_proto::http3::ErrorCode(*code) != httperf_proto::http3::ErrorCode::H3_NO_ERROR

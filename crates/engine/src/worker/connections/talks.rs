@@ -1,6 +1,6 @@
 //! WebSockets on connections: what the server says goes to the call, what the call says to the server.
 
-use httperf_stats::{Failure, Instant};
+use httperf_stats::{CauseKind, Instant};
 
 use super::{Connections, EventKind, Handler, Sinks, at_instant};
 use crate::Network;
@@ -116,11 +116,12 @@ impl<N: Network> Connections<N> {
         to: &mut Sinks<'_, '_, H>,
     ) {
         let connection = &mut self.connections[key];
+        let cause = to.run.take_talk_fault(call).unwrap_or(CauseKind::WebSocketUnread.into());
         if connection.engine.is_in_order() {
-            self.fail_and_tell(key, Failure::Other, now, to);
+            self.fail_and_tell(key, cause, now, to);
             return;
         }
         connection.cancel(call, now, to.run);
-        self.tell(key, EventKind::CallFailed { call, failure: Failure::Other }, now, to);
+        self.tell(key, EventKind::CallFailed { call, cause }, now, to);
     }
 }

@@ -421,8 +421,10 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
                 let is_last = reuse == Reuse::Close;
                 self.handle_answered(connection, owner, call, status, is_last, cx);
             }
-            EventKind::Returned { call, is_draining } => self.handle_returned(owner, call, is_draining, cx),
-            EventKind::CallFailed { call, failure } => self.handle_call_failed(owner, call, failure, cx),
+            EventKind::Returned { call, why, is_draining } => {
+                self.handle_returned(owner, call, why, is_draining, cx);
+            }
+            EventKind::CallFailed { call, cause } => self.handle_call_failed(owner, call, cause, cx),
             EventKind::Draining => self.let_drain(connection, owner, cx),
             EventKind::Ended(calls) => {
                 self.detach(connection, owner, &calls, cx);

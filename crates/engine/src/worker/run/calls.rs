@@ -13,8 +13,8 @@ use httperf_proto::http1;
 use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
-    Carrier, FailedLook, GrpcEnd, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply, Recorder, Sample,
-    SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
+    Carrier, FailedLook, FailureCause, GrpcEnd, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply,
+    Recorder, Sample, SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
 };
 
 use super::super::{CallKey, ConnectionKey, SessionKey};
@@ -242,7 +242,8 @@ impl Call {
         self.talk.as_ref().is_some_and(|talk| talk.is_open())
     }
 
-    fn is_answering(&self) -> bool {
+    /// Returns whether the status line of its reply is complete.
+    pub(in crate::worker) fn is_answering(&self) -> bool {
         matches!(self.phase, Phase::Answering { .. })
     }
 
@@ -788,6 +789,11 @@ impl Run<'_> {
         let said = act(talk, &mut TalkCx { plan, recorder, due: call.intended, now, out });
         call.deadline = talk.deadline(plan);
         said
+    }
+
+    /// Takes the cause for which a WebSocket is given up, if its server has broken a rule or gone beyond a limit.
+    pub(in crate::worker) fn take_talk_fault(&mut self, key: CallKey) -> Option<FailureCause> {
+        self.calls[key].talk.as_mut()?.take_fault()
     }
 
     /// The server of a WebSocket takes so little of what is sent that no more is kept for it.

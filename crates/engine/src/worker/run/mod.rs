@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use httperf_plan::{Plan, Shard};
 use httperf_proto::ProtocolError;
-use httperf_stats::{End, Failure, Instant, Recorder, Summary};
+use httperf_stats::{End, Failure, FailureCause, Instant, Recorder, Summary};
 use slotmap::SlotMap;
 
 pub(super) use self::calls::{Answer, Call, Look, NewCall};
 use self::kept::Kept;
 pub(super) use self::talk::Said;
 use super::CallKey;
-use crate::{Observation, Observer, failure};
+use crate::failure::{self, Awaits};
+use crate::{Observation, Observer};
 
 /// A run in progress, as one worker has it.
 ///
@@ -104,23 +105,23 @@ impl<'a> Run<'a> {
         self.plan.request.version.may_have_streams()
     }
 
-    /// Returns the class of an error of the system, and reports the first one that has no class of its own.
-    pub(super) fn classify(&mut self, error: &io::Error) -> Failure {
-        let failure = failure::of_io(error);
-        if failure == Failure::Other && !std::mem::replace(&mut self.told.unexpected_error, true) {
+    /// Returns the cause of a failure by an error of the system, and reports the first one that has no class of its own.
+    pub(super) fn cause_of(&mut self, error: &io::Error, awaits: Awaits) -> FailureCause {
+        let cause = failure::of_io(error, awaits);
+        if cause.class() == Failure::Other && !std::mem::replace(&mut self.told.unexpected_error, true) {
             let errno = error.raw_os_error().unwrap_or_default();
             self.observer.observe(Observation::UnexpectedError { errno });
         }
-        failure
+        cause
     }
 
-    /// Returns the class of a breach of the protocol, and reports the first one.
-    pub(super) fn classify_protocol(&mut self, error: &ProtocolError) -> Failure {
-        let failure = failure::of_protocol(error);
-        if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
+    /// Returns the cause of a failure by a breach of the protocol, and reports the first one.
+    pub(super) fn cause_of_breach(&mut self, error: &ProtocolError, awaits: Awaits) -> FailureCause {
+        let cause = failure::of_protocol(error, awaits);
+        if cause.class() == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
             self.observer.observe(Observation::ProtocolError { error });
         }
-        failure
+        cause
     }
 
     /// Reports the first tunnel that a proxy refused.

@@ -12,7 +12,7 @@ use httperf_proto::request::Request;
 use httperf_proto::websocket::close::{self, GOING_AWAY, NORMAL_CLOSURE};
 use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal, Violation};
 use httperf_proto::{HeaderBlock, http1};
-use httperf_stats::{Instant, Mismatch, Recorder, WebSocketEnd};
+use httperf_stats::{CauseKind, FailureCause, Instant, Mismatch, Recorder, WebSocketEnd};
 
 use crate::worker::ConnectionKey;
 
@@ -42,6 +42,8 @@ pub(super) struct Talk {
     head: Option<HeaderBlock>,
     /// `None` until it is open.
     open: Option<Open>,
+    /// The reason to give it up, if its server has broken a rule or gone beyond a limit.
+    fault: Option<FailureCause>,
 }
 
 /// A WebSocket that is open.
@@ -122,7 +124,7 @@ pub(super) struct TalkCx<'c> {
 impl Talk {
     /// A WebSocket that the call with this number is to open.
     pub(super) fn new(step: Option<u32>, text: Option<Rc<[u8]>>, serial: u64) -> Self {
-        Self { step, text, serial, stage: Stage::Opening, head: None, open: None }
+        Self { step, text, serial, stage: Stage::Opening, head: None, open: None, fault: None }
     }
 
     fn websocket<'p>(&self, plan: &'p Plan) -> &'p WebSocket {
@@ -146,6 +148,11 @@ impl Talk {
             _ => open.awaited.front()?.sent,
         };
         plan.timeouts.reply().map(|limit| since + limit)
+    }
+
+    /// Takes the reason to give it up, if there is one.
+    pub(super) fn take_fault(&mut self) -> Option<FailureCause> {
+        self.fault.take()
     }
 
     /// Takes the header block of the reply.
@@ -172,6 +179,7 @@ impl Talk {
         let accepted = match accept(request, head.as_ref().map_or(b"", HeaderBlock::as_bytes), is_http1) {
             Ok(accepted) => accepted,
             Err(refusal) => {
+                self.fault = Some(CauseKind::WebSocketViolation.with(refusal.to_string()));
                 cx.recorder.websocket(cx.due, |figures| figures.violate(refusal.to_string()));
                 return Said { is_broken: true, ..Said::default() };
             }
@@ -239,6 +247,10 @@ impl Talk {
             }
         };
         if let Some(violation) = broken {
+            self.fault = Some(match violation {
+                Violation::LongMessage { .. } => CauseKind::LimitExceeded.with(format!("{violation} came")),
+                _ => CauseKind::WebSocketViolation.with(violation.to_string()),
+            });
             cx.recorder.websocket(cx.due, |figures| match violation {
                 Violation::LongMessage { .. } => figures.give_up(format!("{violation} came")),
                 _ => figures.violate(violation.to_string()),

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::*;
-use crate::Awaited;
 use crate::content::{Coding, Content, Streamed};
 use crate::quic::Loss;
+use crate::{Awaited, Code};
 
 #[test]
 fn a_request_is_answered() {
@@ -155,6 +155,7 @@ fn calls_beyond_a_goaway_are_given_back() {
     pair.tell(0, &[CONTROL, b"\x07\x01\x04"].concat());
     pair.settle();
     assert_eq!(pair.events(), [returned(1), returned(2), Event::Draining]);
+    assert_eq!(pair.whys, [Undone::GoAway(Code::Http3(ErrorCode::H3_NO_ERROR)); 2]);
     assert_eq!((pair.engine.capacity(), pair.engine.is_draining()), (0, true));
     assert!(pair.engine.submit(pair.now, CallId(9), get()).is_err());
     assert_eq!(pair.stopped, [(pair.stream(1), ErrorCode::H3_REQUEST_CANCELLED.0)]);
@@ -177,6 +178,8 @@ fn resets_are_counted_by_code() {
         pair.settle();
     }
     assert_eq!(pair.events(), [returned(0), returned(1), failed(2)]);
+    let whys = [0x10b, 0x10b, 0x777].map(|code| Undone::Reset(Code::Http3(ErrorCode(code))));
+    assert_eq!(pair.whys, whys);
     let counts = pair.engine.take_counts();
     assert_eq!(counts.resets_received, [(ErrorCode::H3_REQUEST_REJECTED, 2), (ErrorCode(0x777), 1)]);
     assert_eq!(counts.unprocessed, 2);

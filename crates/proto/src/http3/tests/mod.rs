@@ -18,7 +18,7 @@ use super::*;
 use crate::quic::{self, Context, Ticket};
 use crate::request::{Request, RequestBody, RequestParts};
 use crate::tls::{self, Progress};
-use crate::{CallId, Event, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent, Stall};
+use crate::{CallId, Event, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent, Stall, Undone};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -41,6 +41,8 @@ struct Pair {
     own: Vec<peer::StreamId>,
     progress: Vec<Progress>,
     events: Vec<Event<'static>>,
+    /// The reasons of calls without a reply, in the order of `events`.
+    whys: Vec<Undone>,
     error: Option<ProtocolError>,
     sent: Vec<Sent>,
     stalls: Vec<Stall>,
@@ -89,6 +91,7 @@ impl Pair {
             own: Vec::new(),
             progress: Vec::new(),
             events: Vec::new(),
+            whys: Vec::new(),
             error: None,
             sent: Vec::new(),
             stalls: Vec::new(),
@@ -154,7 +157,12 @@ impl Pair {
                         Some(Event::ReplyBody { call: before, data: joined }),
                         Event::ReplyBody { call, data },
                     ) if *before == call => joined.to_mut().extend_from_slice(&data),
-                    (_, event) => self.events.push(event),
+                    (_, mut event) => {
+                        if let Event::CallReturned { why, .. } | Event::CallFailed { why, .. } = &mut event {
+                            self.whys.push(std::mem::replace(why, ANY));
+                        }
+                        self.events.push(event);
+                    }
                 },
                 Err(error) => self.error = Some(error),
             }
@@ -421,12 +429,15 @@ fn done_last(call: u64, header: u64, content: u64) -> Event<'static> {
     Event::ReplyDone { call: CallId(call), size, reuse: Reuse::Close }
 }
 
+/// Stands for any reason in events, which are compared without.
+const ANY: Undone = Undone::Rejected("any");
+
 fn failed(call: u64) -> Event<'static> {
-    Event::CallFailed { call: CallId(call) }
+    Event::CallFailed { call: CallId(call), why: ANY }
 }
 
 fn returned(call: u64) -> Event<'static> {
-    Event::CallReturned { call: CallId(call) }
+    Event::CallReturned { call: CallId(call), why: ANY }
 }
 
 /// The size of the header block of a reply with a status alone, in HTTP/1's form.

@@ -550,6 +550,7 @@ fn check(cases: Vec<Case>) {
             Call(code) => {
                 assert_eq!(whole.error, None, "{name}");
                 assert_eq!(whole.events.last(), Some(&failed(0)), "{name}");
+                assert_eq!(pair.whys, [Undone::Rejected(reason)], "{name}");
                 // A stream that has ended is not stopped.
                 let is_over = matches!(steps.last(), Some(Step::End(_)));
                 assert_eq!(whole.stopped, if is_over { vec![] } else { vec![(0, code.0)] }, "{name}");

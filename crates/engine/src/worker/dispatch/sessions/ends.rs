@@ -1,12 +1,13 @@
 //! The ends of connections, calls and sessions: failures, further attempts, closing.
 
-use httperf_stats::{Failure, SessionEnd};
+use httperf_proto::Undone;
+use httperf_stats::{Failure, FailureCause, SessionEnd};
 
-use crate::Network;
 use crate::worker::connections::{Cx, Owner};
 use crate::worker::dispatch::{Dispatch, Policy, Timer, retry_pause};
 use crate::worker::run::Call;
 use crate::worker::{CallKey, ConnectionKey, SessionKey};
+use crate::{Network, failure};
 
 /// Failures.
 impl Dispatch<'_> {
@@ -155,6 +156,7 @@ impl Dispatch<'_> {
         &mut self,
         owner: Owner,
         call: CallKey,
+        why: Undone,
         is_draining: bool,
         cx: &mut Cx<'_, '_, N>,
     ) {
@@ -170,7 +172,7 @@ impl Dispatch<'_> {
         } else if self.try_again(owner, call, cx) {
             cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
         } else {
-            self.handle_call_failed(owner, call, Failure::Reset, cx);
+            self.handle_call_failed(owner, call, failure::of_undone(why), cx);
         }
     }
 
@@ -216,10 +218,10 @@ impl Dispatch<'_> {
         &mut self,
         owner: Owner,
         call: CallKey,
-        failure: Failure,
+        cause: FailureCause,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        cx.run.recorder.failed(cx.run.call(call).intended(), failure);
+        cx.run.recorder.failed(cx.run.call(call).intended(), cause);
         match &self.policy {
             Policy::Pool(_) => self.give_up_call(owner.session, call, cx),
             Policy::Replay(_) => self.give_up_request(owner.session, call, cx),
