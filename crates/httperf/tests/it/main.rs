@@ -39,6 +39,7 @@ mod plot;
 mod printed;
 mod prompts;
 mod real_servers;
+mod recordings;
 mod replays;
 mod results;
 mod scenarios;

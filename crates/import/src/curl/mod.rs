@@ -387,7 +387,8 @@ fn kind_of(path: &str) -> Option<String> {
 }
 
 /// The type that curl gives a file, by its name.
-fn usual_kind(path: &str) -> &'static str {
+#[must_use]
+pub fn usual_kind(path: &str) -> &'static str {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match &ending[..] {
         "gif" => "image/gif",

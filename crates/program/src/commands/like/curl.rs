@@ -129,15 +129,22 @@ fn argument(bytes: Vec<u8>, option: &str) -> Result<Body, String> {
 
 /// A field of a form with files, as `--form` takes it.
 fn form_field(field: Field, load: &mut Load) -> Result<String, String> {
+    /// The type that `--form` gives a file.
+    const OURS: &str = "application/octet-stream";
     let Field { name, value, kind, file_name } = field;
-    let lost = kind
-        .map(|kind| format!("type={kind}"))
-        .into_iter()
-        .chain(file_name.map(|name| format!("filename={name}")));
-    for detail in lost {
+    let is_file = matches!(value, Value::File(_));
+    if let Some(file_name) = file_name {
         load.notes.push(format!(
-            "-F {name}: `{detail}` is left out; a file has its own name, and a type that follows from it"
+            "-F {name}: the name {file_name} is left out: a file has its own, and a text none"
         ));
+    }
+    let kind = match &value {
+        Value::File(path) => Some(kind.unwrap_or_else(|| usual_kind(path).to_owned())),
+        Value::Contents(_) | Value::Bytes(_) => kind,
+    };
+    if let Some(kind) = kind.filter(|kind| !is_file || kind != OURS) {
+        let ours = if is_file { OURS } else { "text without a type" };
+        load.notes.push(format!("-F {name}: it is sent as {ours}, and by curl as {kind}"));
     }
     match value {
         Value::File(path) | Value::Contents(path) => Ok(format!("{name}=@{path}")),
