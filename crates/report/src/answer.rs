@@ -21,7 +21,7 @@ use crate::streams::{answer_lines, open_streams};
 use crate::told;
 use crate::verdict::Level;
 use crate::visible::is_deceptive;
-use crate::visits::ScenarioRow;
+use crate::visits::VisitFigures;
 use crate::websocket;
 
 /// Width of the screen.
@@ -200,38 +200,50 @@ impl Answer<'_> {
         self.line(f, Tone::Plain, "replied", &per_second(figures.reply_rate), &what)
     }
 
-    /// Calls that failed, by reason.
+    /// Calls in error, by kind and reason.
     fn write_errors(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { summary, figures, .. } = self.document;
-        let calls = figures.all_calls.calls;
-        let share = |part: u64| percent(ratio(part as f64, calls as f64));
-        let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
-        let of_errors = http_errors(self.document);
-        let mut kinds = Vec::new();
-        if failed > 0 || summary.errors.total() > 0 {
-            let reasons: Vec<String> = figures.causes.iter().map(CauseFigures::listed).collect();
-            let calls = match failed {
-                0 => "connections failed".to_owned(),
-                1 => format!("1 call failed ({})", share(1)),
-                failed => format!("{} calls failed ({})", count(failed), share(failed)),
-            };
-            let connections =
-                if failed > 0 && failed != summary.errors.total() { "connections: " } else { "" };
-            let reasons = reasons.join(", ");
-            kinds.push(if reasons.is_empty() { calls } else { format!("{calls}: {connections}{reasons}") });
-        }
-        for (part, one, many) in [
-            (of_errors, "reply of 4xx or 5xx", "replies of 4xx or 5xx"),
-            (summary.mismatches.total(), "unexpected reply", "unexpected replies"),
-        ] {
-            if part > 0 {
-                let of_replies = percent(ratio(part as f64, summary.replies as f64));
-                kinds.push(format!("{} {} ({of_replies})", count(part), if part == 1 { one } else { many }));
-            }
+        let Document { plan, summary, figures, .. } = self.document;
+        let errors = &figures.error_share;
+        let not_made = figures.visits.as_ref().map(VisitFigures::not_made).unwrap_or_default();
+        let unmade = not_made.iter().map(|(_, not_made)| not_made.calls).sum();
+        let reasons: Vec<String> = figures.causes.iter().map(CauseFigures::listed).collect();
+        let reasons = match &reasons[..] {
+            [] => String::new(),
+            reasons => format!(": {}", reasons.join(", ")),
+        };
+        // Where the outcomes of calls are not recorded, replies are.
+        let (http_errors, unexpected) = match plan.recording.detail {
+            true => (errors.http_errors, errors.unexpected),
+            false => (http_errors(self.document), summary.mismatches.total()),
+        };
+        let failed = errors.failed.saturating_sub(unmade);
+        let is_per_call = failed == summary.errors.total();
+        let why = not_made.first().map_or_else(String::new, |(_, not_made)| format!(": {}", not_made.reason));
+        let kinds = [
+            (failed, "call failed", "calls failed", if is_per_call { &reasons[..] } else { "" }),
+            (unmade, "call could not be made", "calls could not be made", &why),
+            (http_errors, "reply of 4xx or 5xx", "replies of 4xx or 5xx", ""),
+            (unexpected, "unexpected reply", "unexpected replies", ""),
+        ];
+        let kinds: Vec<_> = kinds.into_iter().filter(|&(calls, ..)| calls > 0).collect();
+        let is_only = kinds.len() == 1;
+        let kind = |(calls, one, many, why): (u64, &str, &str, &str)| {
+            let share = percent(ratio(calls as f64, errors.whole() as f64));
+            let share = if is_only { String::new() } else { format!(" ({share})") };
+            format!("{} {}{share}{why}", count(calls), if calls == 1 { one } else { many })
+        };
+        let mut kinds: Vec<String> = kinds.into_iter().map(kind).collect();
+        let failed = summary.errors.total();
+        if !is_per_call && failed > 0 {
+            let tried = count(errors.connections_tried);
+            kinds.push(format!("{} of {tried} connections failed{reasons}", count(failed)));
         }
         match &kinds[..] {
             [] => self.line(f, Tone::Plain, "errors", "none", ""),
-            kinds => self.line(f, Tone::Bad, "errors", "", &kinds.join("; ")),
+            kinds => {
+                let share = errors.share.filter(|_| errors.errors() > 0).map_or_else(String::new, percent);
+                self.line(f, Tone::Bad, "errors", &share, &kinds.join("; "))
+            }
         }
     }
 
@@ -291,18 +303,18 @@ impl Answer<'_> {
     fn write_visits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { summary, figures, .. } = self.document;
         let (Some(visits), Some(recorded)) = (&figures.visits, &summary.visits) else { return Ok(()) };
-        let sum = |part: fn(&ScenarioRow) -> u64| visits.total.iter().map(part).sum::<u64>();
+        let [completed, abandoned, cut] = visits.ends();
         let mut durations = Timing::default();
         recorded.total().scenarios.iter().for_each(|scenario| durations.merge(&scenario.completed));
         let Times { p50, p99, .. } = Times::of(&durations);
-        let mut ends = vec![format!("{} completed", count(sum(|row| row.completed)))];
+        let mut ends = vec![format!("{} completed", count(completed))];
         let took = [("p50", p50), ("p99", p99)].into_iter();
         let took: Vec<String> =
             took.filter_map(|(name, took)| Some(format!("{} ({name})", time(took?)))).collect();
         if !took.is_empty() {
             ends[0].push_str(&format!(" in {}", took.join(", ")));
         }
-        for (visits, end) in [(sum(|row| row.abandoned), "abandoned"), (sum(|row| row.cut), "cut")] {
+        for (visits, end) in [(abandoned, "abandoned"), (cut, "cut")] {
             if visits > 0 {
                 ends.push(format!("{} {end}", count(visits)));
             }

@@ -8,14 +8,15 @@ use crate::figures::Times;
 use crate::number::{fixed, ratio};
 use crate::result::Document;
 use crate::rpc::GrpcFigures;
+use crate::visits::VisitFigures;
 use crate::websocket::WebSocketFigures;
 use httperf_plan::{Target, UNLIMITED, Workload};
 
 /// Column names. New columns go at the end; existing ones are never removed or redefined.
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
-/// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 138] = [
+/// the share of errors in percent, which is that of every output.
+pub(crate) const COLUMNS: [&str; 143] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -154,6 +155,11 @@ pub(crate) const COLUMNS: [&str; 138] = [
     "grpc_messages",
     "grpc_message_bytes",
     "grpc_malformed",
+    "visits_completed",
+    "visits_abandoned",
+    "visits_cut",
+    "calls_not_made",
+    "not_made",
 ];
 
 /// Header line with the column names, including the line end.
@@ -185,7 +191,6 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         Workload::Sessions(_) | Workload::Scenarios(_) => None,
     };
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
-    let failed_percent = 100.0 * ratio(figures.errors as f64, summary.attempts() as f64);
     let ms = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
     let percent = |share: Option<f64>| share.map_or_else(String::new, |share| fixed(100.0 * share, 2));
     let seconds = figures.duration_s;
@@ -202,7 +207,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         fixed(rates.stddev(), 1),
         fixed(summary.response.moments.mean() * 1e3, 1),
         fixed(figures.bytes_per_second / 1024.0, 1),
-        fixed(failed_percent, 2),
+        percent(figures.error_share.share),
         parts.first().map_or_else(String::new, |part| part.started.clone()),
         target,
         fixed(seconds, 3),
@@ -317,6 +322,13 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         |figures| figures.malformed,
     ];
     row.extend(counts.map(|of| number(grpc.map(of))));
+    let visits = figures.visits.as_ref();
+    let ends = visits.map(VisitFigures::ends);
+    row.extend([0, 1, 2].map(|end| number(ends.map(|ends| ends[end]))));
+    let not_made = visits.map(VisitFigures::not_made);
+    row.push(number(not_made.as_ref().map(|all| all.iter().map(|(_, calls)| calls.calls).sum())));
+    let reasons = not_made.iter().flatten().map(|(_, calls)| format!("{}: {}", calls.reason, calls.calls));
+    row.push(reasons.collect::<Vec<_>>().join("; "));
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

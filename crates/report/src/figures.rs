@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::all_calls::AllCalls;
 use crate::causes::CauseFigures;
+use crate::errors::ErrorFigures;
 use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
 use crate::rpc::GrpcFigures;
@@ -33,6 +34,9 @@ pub struct RunFigures {
     /// The same by cause, most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseFigures>,
+    /// Calls in error, of the calls that were due: the share of errors.
+    #[serde(default)]
+    pub error_share: ErrorFigures,
     /// Replies by class of status, 1xx to 5xx.
     pub statuses: [u64; 5],
     /// Replies that failed a check.
@@ -197,6 +201,7 @@ impl RunFigures {
             replies: summary.replies,
             errors: summary.errors.total(),
             causes: CauseFigures::of(plan, summary),
+            error_share: ErrorFigures::of(summary),
             statuses: summary.statuses,
             unexpected: summary.mismatches.total(),
             offered_rate: (mean_interval > 0.0 && plan.recording.detail)

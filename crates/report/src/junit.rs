@@ -14,7 +14,7 @@ use crate::objectives::{Judged, Kept};
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
 use crate::visible::is_deceptive;
-use crate::visits::{FailedLook, ScenarioRow, StepRow, looks_of};
+use crate::visits::{FailedLook, ScenarioRow, StepRow, looks_made};
 
 /// A group of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,17 +130,27 @@ fn abandoned(row: &ScenarioRow) -> Status {
         0 if ended == 0 => Status::Skipped("no visit ended".to_owned()),
         0 => Status::Passed,
         abandoned => {
-            Status::Failed(format!("{} of {} visits were abandoned", count(abandoned), count(ended)))
+            let not_made = row.steps.iter().flat_map(|step| &step.not_made);
+            let reasons: String = not_made
+                .map(|not_made| {
+                    format!(
+                        "; {} as their call could not be made: {}",
+                        count(not_made.calls),
+                        not_made.reason
+                    )
+                })
+                .collect();
+            let visits = format!("{} of {} visits", count(abandoned), count(ended));
+            Status::Failed(format!("{visits} were abandoned{reasons}"))
         }
     }
 }
 
 /// Cases of the checks and captures of a step. One that is written twice is one case.
 fn looks(scenario: &str, request: &StepRequest, step: &StepRow) -> Vec<Case> {
-    let replies = step.calls - step.failed;
     let mut seen: Vec<String> = Vec::new();
     let mut cases = Vec::new();
-    for look in looks_of(request) {
+    for (look, made) in looks_made(request, step) {
         if seen.contains(&look) {
             continue;
         }
@@ -149,11 +159,10 @@ fn looks(scenario: &str, request: &StepRequest, step: &StepRow) -> Vec<Case> {
         let came = failures().find_map(FailedLook::came);
         let came = came.map_or_else(String::new, |came| format!("; got {came}"));
         let status = match failed {
-            0 if replies == 0 => Status::Skipped("no reply was checked".to_owned()),
+            // It passed none: there was no reply, or another expectation had failed before.
+            0 if made == 0 => Status::Skipped("no reply was checked".to_owned()),
             0 => Status::Passed,
-            failed => {
-                Status::Failed(format!("failed by {} of {} replies{came}", count(failed), count(replies)))
-            }
+            failed => Status::Failed(format!("failed by {} of {} replies{came}", count(failed), count(made))),
         };
         cases.push(Case::new("check", format!("{scenario}/{}: {look}", step.step), status));
         seen.push(look);

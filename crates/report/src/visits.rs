@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use httperf_plan::scenario::{Scenarios, StepRequest};
+use httperf_plan::scenario::{Scenarios, StepRequest, Variable};
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{CallOutcome, Firsts, ScenarioVisits, StatusCodes, StepFigures, StepStreams, Summary};
+use httperf_stats::{
+    CallOutcome, Firsts, Lack, Obstacle, ScenarioVisits, StatusCodes, StepFigures, StepStreams, Summary,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +96,9 @@ pub struct StepRow {
     pub unfinished: u64,
     /// Visits that ended at this step because it failed.
     pub abandoned: u64,
+    /// Calls among the failed ones that could not be made, by the reason. Each ended a visit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_made: Vec<NotMade>,
     /// Checks made, the expected status among them.
     pub checks_made: u64,
     /// Checks that failed.
@@ -112,6 +117,15 @@ pub struct StepRow {
     pub time_share: Option<f64>,
     /// Checks and captures that failed.
     pub failures: Vec<FailedLook>,
+}
+
+/// Calls of a step that could not be made for the same reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotMade {
+    /// File and line of the step, and the reason, such as ``login.hurl:3: `token` has no value``.
+    pub reason: String,
+    /// Number of calls.
+    pub calls: u64,
 }
 
 /// A check or a capture that failed.
@@ -177,6 +191,23 @@ impl VisitFigures {
         failures.collect()
     }
 
+    /// Calls of the whole run that could not be made, each with the name of its step, the most frequent first.
+    pub(crate) fn not_made(&self) -> Vec<(String, &NotMade)> {
+        let steps = self.total.iter().flat_map(|row| row.steps.iter().map(move |step| (&row.scenario, step)));
+        let calls = steps.flat_map(|(scenario, step)| {
+            step.not_made.iter().map(move |calls| (format!("{scenario}/{}", step.step), calls))
+        });
+        let mut calls: Vec<(String, &NotMade)> = calls.collect();
+        calls.sort_by_key(|(_, not_made)| std::cmp::Reverse(not_made.calls));
+        calls
+    }
+
+    /// Visits of the whole run that were completed, abandoned and cut.
+    pub(crate) fn ends(&self) -> [u64; 3] {
+        let sum = |part: fn(&ScenarioRow) -> u64| self.total.iter().map(part).sum();
+        [sum(|row| row.completed), sum(|row| row.abandoned), sum(|row| row.cut)]
+    }
+
     /// The times of streams in the table of steps; `None` without streams.
     pub(crate) fn first(&self) -> Option<First> {
         let steps = || self.total.iter().flat_map(|scenario| &scenario.steps);
@@ -222,12 +253,31 @@ fn scenario_row(
         duration_ms: Times::of(&figures.completed),
         steps: requests
             .zip(&figures.steps)
-            .map(|(request, figures)| step_row(request, figures, time))
+            .map(|(request, figures)| step_row(request, figures, time, scenarios))
             .collect(),
     }
 }
 
-fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> StepRow {
+/// Reason for which a visit could not make its next call: `` `token` has no value``.
+#[must_use]
+pub fn not_made(obstacle: Obstacle, variables: &[Variable]) -> String {
+    let Obstacle::Variable { slot, lack } = obstacle else {
+        return format!(
+            "a loop went through {} steps without a call",
+            count(Scenarios::SILENT_STEPS_MAX.into())
+        );
+    };
+    let name = variables.get(slot as usize).map_or("?", |variable| &variable.name);
+    match lack {
+        Lack::Value => format!("`{name}` has no value"),
+        Lack::List => format!("`{name}` is a list, which cannot be filled in"),
+        Lack::Object => format!("`{name}` is an object, which cannot be filled in"),
+        Lack::Bytes => format!("`{name}` is bytes, which cannot be filled in"),
+        Lack::Filter => format!("a filter does not apply to the value of `{name}`, or finds nothing"),
+    }
+}
+
+fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64, scenarios: &Scenarios) -> StepRow {
     let outcome = |outcome: CallOutcome| figures.calls.outcomes[outcome as usize];
     let counts = figures.failed_checks.iter().skip(usize::from(request.status.is_none()));
     // The expected status comes first.
@@ -250,6 +300,14 @@ fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> Step
         unexpected: outcome(CallOutcome::Unexpected),
         unfinished: figures.unfinished.as_ref().map_or(0, |unfinished| unfinished.moments.count()),
         abandoned: figures.abandoned,
+        not_made: figures
+            .unmade
+            .iter()
+            .map(|unmade| NotMade {
+                reason: format!("{}: {}", request.origin, not_made(unmade.obstacle, &scenarios.variables)),
+                calls: unmade.calls,
+            })
+            .collect(),
         checks_made: figures.checks_made,
         checks_failed: figures.checks_failed(),
         latency_ms: Times::of(&figures.calls.latency),
@@ -267,6 +325,28 @@ pub(crate) fn looks_of(request: &StepRequest) -> impl Iterator<Item = String> {
     let checks = request.checks.iter().map(|check| check.label.clone());
     let captures = request.captures.iter().map(|capture| capture.label.clone());
     status.into_iter().chain(checks).chain(captures)
+}
+
+/// Expectations of a step, each with the number of replies that were held against it: after a wrong status or a capture
+/// without a value, no further ones are.
+pub(crate) fn looks_made(request: &StepRequest, step: &StepRow) -> Vec<(String, u64)> {
+    let looks: Vec<String> = looks_of(request).collect();
+    let failed = |look: &String| -> u64 {
+        step.failures.iter().filter(|failed| failed.look == *look).map(|failed| failed.replies).sum()
+    };
+    let (expected, captures) = looks.split_at(looks.len() - request.captures.len());
+    let (status, checks) = expected.split_at(expected.len() - request.checks.len());
+    let replies = step.calls - step.failed;
+    let right = replies.saturating_sub(status.iter().map(failed).sum());
+    let mut left = right;
+    let mut of_captures = Vec::new();
+    for capture in captures {
+        of_captures.push((capture.clone(), left));
+        left = left.saturating_sub(failed(capture));
+    }
+    let of_status = status.iter().map(|look| (look.clone(), replies));
+    let of_checks = checks.iter().map(|look| (look.clone(), left));
+    of_status.chain(of_checks).chain(of_captures).collect()
 }
 
 /// Section of the report, starting with an empty line; empty without scenarios.
@@ -372,7 +452,11 @@ fn write_failures(out: &mut String, figures: &VisitFigures) {
         }
         if step.abandoned > 0 {
             let visits = if step.abandoned == 1 { "visit" } else { "visits" };
-            writeln!(out, "abandoned at {name}: {} {visits}", count(step.abandoned))
+            let reasons = step.not_made.iter().map(|not_made| {
+                format!("; {} as their call could not be made: {}", count(not_made.calls), not_made.reason)
+            });
+            let reasons: String = reasons.collect();
+            writeln!(out, "abandoned at {name}: {} {visits}{reasons}", count(step.abandoned))
                 .expect("a String takes everything");
         }
     }
@@ -428,7 +512,11 @@ pub fn steps_csv(figures: &VisitFigures) -> String {
                 let came = failed.came().map_or_else(String::new, |came| format!(" (got {came})"));
                 format!("{}: {}{came}", failed.look, failed.replies)
             });
-            let failures: Vec<String> = failures.collect();
+            let not_made = row
+                .not_made
+                .iter()
+                .map(|not_made| format!("not made, {}: {}", not_made.reason, not_made.calls));
+            let failures: Vec<String> = failures.chain(not_made).collect();
             let [latency_p50, latency_p90, latency_p99] = percentiles(Some(&row.latency_ms));
             let [service_p50, service_p90, service_p99] = percentiles(Some(&row.service_ms));
             let [event_p50, event_p90, event_p99] = percentiles(row.first_event_ms.as_ref());

@@ -80,8 +80,8 @@ pub use tls::{
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, UdpLosses, Usage};
 pub use visits::{
-    FailedLook, Fate, Firsts, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, StepStreams,
-    VisitEnd, Visits, VisitsShape,
+    FailedLook, Fate, Firsts, Lack, Obstacle, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace,
+    StepStreams, UnmadeCalls, VisitEnd, Visits, VisitsShape,
 };
 pub use websocket::{WebSocketEnd, WebSocketSummary};
 pub use window::{Throughput, Window};

@@ -137,6 +137,10 @@ pub struct Interval {
     /// Complete replies that failed a check, whatever their status.
     #[serde(default)]
     pub unexpected: u64,
+    /// Complete replies that are errors: of an unexpected status of 400 or above, or that failed a check. A reply that is
+    /// both counts once.
+    #[serde(default)]
+    pub error_replies: u64,
     /// Calls that failed.
     pub failed_calls: u64,
     /// Failed connections by class.
@@ -208,6 +212,7 @@ impl Interval {
         self.replies += other.replies;
         self.http_errors += other.http_errors;
         self.unexpected += other.unexpected;
+        self.error_replies += other.error_replies;
         self.failed_calls += other.failed_calls;
         self.errors.merge(&other.errors);
         self.lag_max = self.lag_max.max(other.lag_max);
@@ -428,7 +433,7 @@ impl SeriesRecorder {
         *open = open.saturating_sub(1);
         match fate {
             Fate::Completed => visits.completed += 1,
-            Fate::Abandoned(_) => visits.abandoned += 1,
+            Fate::Abandoned { .. } => visits.abandoned += 1,
             Fate::Cut => {}
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOutcome, DurationMoments, Group, Instant, Sample, StatusCodes, StreamCall, Timing};
+use crate::{CallOutcome, DurationMoments, Group, Instant, Phase, Sample, StatusCodes, StreamCall, Timing};
 
 /// Visits of scenarios, by the load phase in which the visit, or the call, was due.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,9 @@ pub struct ScenarioVisits {
 pub struct StepFigures {
     /// Calls, by outcome, with their times.
     pub calls: Group,
+    /// Replies among them that came in the drain.
+    #[serde(default)]
+    pub drained: u64,
     /// Latency of all calls, whatever their outcome.
     pub time: DurationMoments,
     /// Number of checks made, the expected status among them. After a failed status or capture, no others are made.
@@ -53,12 +56,55 @@ pub struct StepFigures {
     pub failed_captures: Vec<u64>,
     /// Number of visits that ended at this step because it failed.
     pub abandoned: u64,
+    /// Visits among them whose call could not be made, by the reason. Each of these calls is one that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmade: Vec<UnmadeCalls>,
     /// Times for which calls that the end of the run left unfinished had been due.
     #[serde(default)]
     pub unfinished: Option<Box<Timing>>,
     /// Streams among the replies.
     #[serde(default)]
     pub streams: Option<Box<StepStreams>>,
+}
+
+/// Calls of one step that could not be made for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnmadeCalls {
+    /// Reason.
+    pub obstacle: Obstacle,
+    /// Number of calls, each the end of a visit.
+    pub calls: u64,
+}
+
+/// Reason for which a visit cannot make its next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// A variable cannot be filled in.
+    Variable {
+        /// Number of the variable, in the order of the plan.
+        slot: u32,
+        /// What it lacks.
+        lack: Lack,
+    },
+    /// A loop of the scenario goes on without a call or a pause.
+    Loop,
+}
+
+/// Reason for which a variable cannot be filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// It has no value.
+    Value,
+    /// Its value is a list, which is no text.
+    List,
+    /// Its value is an object, which is no text.
+    Object,
+    /// Its value is bytes, which are no text.
+    Bytes,
+    /// A filter on the way does not apply to its value, or finds nothing.
+    Filter,
 }
 
 /// Streams of one step.
@@ -110,6 +156,8 @@ pub enum FailedLook {
     Capture(u32),
     /// The check with this number.
     Check(u32),
+    /// None: the request could not be made.
+    Unmade(Obstacle),
 }
 
 /// Numbers of steps, checks and captures of a plan.
@@ -139,8 +187,13 @@ pub struct VisitEnd {
 pub enum Fate {
     /// All steps were made.
     Completed,
-    /// A step failed, if it is known which.
-    Abandoned(Option<u32>),
+    /// A step failed.
+    Abandoned {
+        /// Number of the step, if it is known.
+        step: Option<u32>,
+        /// Reason for which its call could not be made, if it was not.
+        obstacle: Option<Obstacle>,
+    },
     /// The run ended.
     Cut,
 }
@@ -217,6 +270,14 @@ impl StepFigures {
         self.failed_checks.iter().sum()
     }
 
+    /// Counts calls that could not be made.
+    fn add_unmade(&mut self, obstacle: Obstacle, calls: u64) {
+        match self.unmade.iter_mut().find(|unmade| unmade.obstacle == obstacle) {
+            Some(unmade) => unmade.calls += calls,
+            None => self.unmade.push(UnmadeCalls { obstacle, calls }),
+        }
+    }
+
     /// Counts a reply whose status was not the expected one, 100 to 599.
     pub fn add_wrong_status(&mut self, status: u16) {
         self.failed_checks[0] += 1;
@@ -226,6 +287,7 @@ impl StepFigures {
     /// Adds the figures of the same step.
     pub fn merge(&mut self, other: &Self) {
         self.calls.merge(&other.calls);
+        self.drained += other.drained;
         self.time.merge(&other.time);
         self.checks_made += other.checks_made;
         add_each(&mut self.failed_checks, &other.failed_checks);
@@ -234,6 +296,7 @@ impl StepFigures {
         }
         add_each(&mut self.failed_captures, &other.failed_captures);
         self.abandoned += other.abandoned;
+        other.unmade.iter().for_each(|unmade| self.add_unmade(unmade.obstacle, unmade.calls));
         merge_unfinished(&mut self.unfinished, other.unfinished.as_deref());
         if let Some(streams) = &other.streams {
             self.streams.get_or_insert_default().merge(streams);
@@ -275,7 +338,9 @@ fn merge_unfinished(own: &mut Option<Box<Timing>>, other: Option<&Timing>) {
     }
 }
 
-fn add_each(own: &mut [u64], other: &[u64]) {
+/// Adds counts place by place. Steps with more checks than the others make the list longer: nothing is left out.
+fn add_each(own: &mut Vec<u64>, other: &[u64]) {
+    own.resize(own.len().max(other.len()), 0);
     own.iter_mut().zip(other).for_each(|(own, their)| *own += their);
 }
 
@@ -309,9 +374,11 @@ impl VisitsRecorder {
         &mut self.scenario(place.scenario, due).steps[place.step as usize]
     }
 
-    pub(crate) fn add_call(&mut self, place: StepPlace, sample: &Sample<'_>) {
+    /// Adds a call that has ended in this phase of the run.
+    pub(crate) fn add_call(&mut self, place: StepPlace, sample: &Sample<'_>, ended_in: Phase) {
         let step = self.step(place, sample.intended);
         step.calls.add(sample);
+        step.drained += u64::from(ended_in == Phase::Drain && sample.status.is_some());
         step.time.add(sample.latency());
         if let Some(stream) = sample.stream {
             let streams = step.streams.get_or_insert_default();
@@ -341,11 +408,15 @@ impl VisitsRecorder {
         match end.fate {
             Fate::Completed => scenario.completed.add(time),
             Fate::Cut => scenario.unfinished.get_or_insert_default().add(time),
-            Fate::Abandoned(step) => {
+            Fate::Abandoned { step, obstacle } => {
                 scenario.abandoned.add(time);
                 if let Some(step) = step {
                     // The step may have been due in a later phase than the visit. It counts with its visit.
-                    scenario.steps[step as usize].abandoned += 1;
+                    let step = &mut scenario.steps[step as usize];
+                    step.abandoned += 1;
+                    if let Some(obstacle) = obstacle {
+                        step.add_unmade(obstacle, 1);
+                    }
                 }
             }
         }
@@ -404,7 +475,7 @@ mod tests {
         recorder.restart(start);
         let place = StepPlace { scenario: 1, step: 0 };
         for due in [1000, 1099, 1100, 1299, 1300, 9000] {
-            recorder.add_call(place, &sample(at(due), Some(200)));
+            recorder.add_call(place, &sample(at(due), Some(200)), Phase::Measured);
         }
         let figures = recorder.finish();
         let calls: Vec<u64> =
@@ -418,17 +489,25 @@ mod tests {
         let mut recorder = VisitsRecorder::new(&shape(), at(0));
         let end = |fate, ended| VisitEnd { scenario: 1, intended: at(0), ended: at(ended), fate };
         recorder.end_visit(&end(Fate::Completed, 40));
-        recorder.end_visit(&end(Fate::Abandoned(Some(0)), 10));
-        recorder.end_visit(&end(Fate::Abandoned(None), 20));
+        let list = Obstacle::Variable { slot: 2, lack: Lack::List };
+        let abandoned = |step, obstacle| Fate::Abandoned { step, obstacle };
+        recorder.end_visit(&end(abandoned(Some(0), None), 10));
+        recorder.end_visit(&end(abandoned(None, None), 20));
+        recorder.end_visit(&end(abandoned(Some(0), Some(list)), 30));
+        recorder.end_visit(&end(abandoned(Some(0), Some(list)), 30));
         recorder.end_visit(&end(Fate::Cut, 50));
         let figures = recorder.finish();
         let scenario = &figures.phases[0].scenarios[1];
-        assert_eq!((scenario.count(), scenario.cut()), (4, 1));
+        assert_eq!((scenario.count(), scenario.cut()), (6, 1));
         assert_eq!(scenario.unfinished.as_deref().map(|cut| cut.moments.max()), Some(0.05));
         assert_eq!(scenario.completed.moments.count(), 1);
-        assert_eq!(scenario.abandoned.moments.count(), 2);
-        assert_eq!(scenario.steps[0].abandoned, 1);
-        assert!((scenario.time() - 0.07).abs() < 1e-12);
+        assert_eq!(scenario.abandoned.moments.count(), 4);
+        assert_eq!(scenario.steps[0].abandoned, 3);
+        assert_eq!(scenario.steps[0].unmade, [UnmadeCalls { obstacle: list, calls: 2 }]);
+        assert!((scenario.time() - 0.13).abs() < 1e-12);
+        let mut twice = scenario.steps[0].clone();
+        twice.merge(&scenario.steps[0]);
+        assert_eq!(twice.unmade, [UnmadeCalls { obstacle: list, calls: 4 }]);
     }
 
     #[test]
@@ -446,7 +525,11 @@ mod tests {
             (Some(200), Some(StreamCall::default())),
             (Some(404), None),
         ] {
-            recorder.add_call(place, &Sample { stream: stream.as_ref(), ..sample(at(10), status) });
+            recorder.add_call(
+                place,
+                &Sample { stream: stream.as_ref(), ..sample(at(10), status) },
+                Phase::Measured,
+            );
         }
         recorder.add_unfinished(place, at(10), at(40), Some(&stream(13, Some(17))));
         recorder.add_unfinished(place, at(10), at(40), None);
@@ -459,6 +542,18 @@ mod tests {
         assert_eq!((times.moments.count(), times.moments.max(), *unfinished), (6, 0.003, 2));
         let Firsts { times, unfinished } = &streams.first_token;
         assert_eq!((times.moments.count(), times.moments.max(), *unfinished), (4, 0.007, 2));
+    }
+
+    #[test]
+    fn steps_with_different_numbers_of_checks_add_up() {
+        let mut total = StepFigures::default();
+        for (failed_checks, failed_captures) in
+            [(vec![1, 2], vec![]), (vec![4], vec![8, 16]), (vec![], vec![])]
+        {
+            total.merge(&StepFigures { failed_checks, failed_captures, ..StepFigures::default() });
+        }
+        assert_eq!((&total.failed_checks[..], &total.failed_captures[..]), (&[5, 2][..], &[8, 16][..]));
+        assert_eq!(total.checks_failed(), 7);
     }
 
     #[test]

@@ -338,7 +338,7 @@ impl<'a, N: Network> Worker<'a, N> {
                     if self.phases.begin_draining() {
                         self.run.recorder.begin_draining(at);
                         let (dispatch, _, mut cx) = self.parts(now);
-                        dispatch.cut_sessions(&mut cx);
+                        dispatch.cut_connections(&mut cx);
                         dispatch.finish_talks(&mut cx);
                     }
                 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use httperf_plan::{HttpVersion, Plan};
-use httperf_stats::{CallOutcome, ScenarioVisits, StepFigures};
+use httperf_plan::{HttpVersion, Phases, Plan, Workload};
+use httperf_stats::{CallOutcome, Lack, Obstacle, ScenarioVisits, StepFigures};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
     Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, Reception, RequestSeen, Run, StreamSeen, Trace,
@@ -294,6 +294,86 @@ fn a_variable_without_a_value_ends_the_visit_at_the_step_that_names_it() {
     let abandoned: Vec<u64> = scenario(&run, 0).steps.iter().map(|step| step.abandoned).collect();
     assert_eq!((fates(&run), abandoned), ([0, 1, 0], vec![0, 1]));
     assert_eq!(requests(&run), ["GET /a"]);
+}
+
+/// Each way in which a call cannot be made is a failed call of its step, with the variable and what it lacks.
+#[test]
+fn a_call_that_cannot_be_made_is_a_failed_call_with_its_reason() {
+    let lists = "GET {{base}}/l\nHTTP 200\n[Captures]\nl: jsonpath \"$.list\"\no: jsonpath \"$.object\"\nt: jsonpath \"$.text\"\n";
+    for (use_it, variable, lack) in [
+        ("GET {{base}}/x?l={{l}}\n", "l", Lack::List),
+        ("GET {{base}}/x\nX-Field: {{o}}\n", "o", Lack::Object),
+        ("POST {{base}}/x\n```\n{{l}}\n```\n", "l", Lack::List),
+        ("POST {{base}}/x\n[Form]\nf: {{o}}\n", "o", Lack::Object),
+        ("GET {{base}}/x\n[Query]\nq: {{row}}\n", "row", Lack::Value),
+        ("GET {{base}}/{{u}}\n", "u", Lack::Value),
+    ] {
+        let steps = match variable {
+            // An assignment in between belongs to the step behind it.
+            "u" => r#"{ run = "l.hurl" }, { set = { u = "{{row}}" } }, { run = "use.hurl" }"#,
+            _ => r#"{ run = "l.hurl" }, { run = "use.hurl" }"#,
+        };
+        let steps = steps.replacen("l.hurl\"", "l.hurl\", feed = \"f\"", 1);
+        let plan = one(
+            "[feed.f]\nfile = \"f.jsonl\"\norder = \"cycle\"\n[arrivals]\nusers = 1\nvisits = 6\n",
+            &steps,
+            &[("l.hurl", lists), ("f.jsonl", "{\"other\":1}\n{\"row\":1}\n"), ("use.hurl", use_it)],
+        );
+        let peer = answering(ms(1), |_| reply(200, "", r#"{"list":[1],"object":{"a":1},"text":"t"}"#));
+        let run = run(&plan, Link::default(), peer);
+        let Workload::Scenarios(scenarios) = &plan.workload else { panic!("it has scenarios") };
+        let failed = if lack == Lack::Value { 3 } else { 6 };
+        assert_eq!(fates(&run), [6 - failed, failed, 0], "{use_it}");
+        let step = &scenario(&run, 0).steps[1];
+        let [unmade] = &step.unmade[..] else { panic!("{use_it}: {:?}", step.unmade) };
+        let Obstacle::Variable { slot, lack: found } = unmade.obstacle else { panic!("{unmade:?}") };
+        let named = if variable == "u" { "row" } else { variable };
+        assert_eq!((&*scenarios.variables[slot as usize].name, found, unmade.calls), (named, lack, failed));
+        assert_eq!(step.calls.outcomes[CallOutcome::Failure as usize], failed, "each is a call that failed");
+        assert_eq!(run.summary.calls_with(CallOutcome::Failure).latency.moments.count(), failed);
+        assert_eq!(requests(&run).len() as u64, 12 - failed, "nothing of them was sent");
+        assert_eq!(run.summary.sessions.as_ref().map(|sessions| sessions.failed), Some(failed));
+    }
+}
+
+#[test]
+fn visits_that_are_under_way_when_no_more_start_end_in_the_drain() {
+    let steps = r#"{ run = "a.hurl" }, { think = "3s" }, { run = "b.hurl" }"#;
+    for arrivals in [
+        "rate = \"10/s\"\nfor = \"5s\"",
+        "users = 10\nfor = \"5s\"",
+        "phases = [{ name = \"p\", for = \"5s\", rate = \"10/s\" }]",
+    ] {
+        let plan = one(&format!("[arrivals]\n{arrivals}\n"), steps, &[A, B]).with(|plan| {
+            plan.phases = Phases { drain: Duration::from_secs(60), ..Phases::default() };
+        });
+        let run = run(&plan, Link::default(), ok_after(ms(20)));
+        let [completed, abandoned, cut] = fates(&run);
+        assert_eq!((abandoned, cut), (0, 0), "{arrivals}");
+        assert!(completed >= 20, "{arrivals}: {completed}");
+        let figures = scenario(&run, 0);
+        let longest = figures.completed.moments.max();
+        assert!((figures.completed.moments.min() - longest).abs() < 0.2, "the long ones count: {longest}");
+        assert_eq!(figures.steps[1].calls.calls(), completed);
+        let drained = figures.steps[0].drained + figures.steps[1].drained;
+        assert_eq!(drained, run.summary.replies - run.summary.in_window().replies);
+        // The run ends with the last of them, not with the drain.
+        assert!(
+            run.summary.series.intervals().last().is_some_and(|last| last.end() < Duration::from_secs(10))
+        );
+    }
+}
+
+#[test]
+fn a_drain_that_is_too_short_cuts_visits() {
+    let plan = one(
+        "[arrivals]\nrate = \"10/s\"\nfor = \"1s\"\n",
+        r#"{ run = "a.hurl" }, { think = "450ms" }, { run = "b.hurl" }"#,
+        &[A, B],
+    );
+    let plan = plan.with(|plan| plan.phases = Phases { drain: ms(200), ..Phases::default() });
+    // Those due from 800 ms on are still thinking then.
+    assert_eq!(fates(&run(&plan, Link::default(), ok_after(ms(20)))), [8, 0, 2]);
 }
 
 // Connections.

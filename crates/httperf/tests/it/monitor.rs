@@ -59,10 +59,9 @@ fn httperf() -> Command {
 
 /// Waits until the full-screen view shows a second of the run, and returns the screen.
 #[track_caller]
-fn wait_for_verdict(terminal: &Terminal) -> String {
-    let is_judged =
-        |screen: &str| screen.contains("Verdict so far: ") && !screen.contains("nothing measured");
-    terminal.wait_until("a verdict", is_judged)
+fn wait_for_second(terminal: &Terminal) -> String {
+    let is_there = |screen: &str| screen.contains("last second ") && !screen.contains("last second     n/a");
+    terminal.wait_until("a second", is_there)
 }
 
 /// Long enough that it is ended by something else.
@@ -151,7 +150,7 @@ fn the_full_screen_view_shows_the_run_and_q_ends_it_with_a_report() {
     let served = Served::start(&[]);
     let mut terminal = Terminal::new();
     let mut run = terminal.spawn(&served.load(LONG, &["--live"]), Stdio::piped());
-    let screen = wait_for_verdict(&terminal);
+    let screen = wait_for_second(&terminal);
     for part in ["Arrivals ", "conn/s of 50", "Latency [ms]", "q ends the run", "http://127.0.0.1:"] {
         assert!(screen.contains(part), "{part} is not in\n{screen}");
     }
@@ -178,7 +177,7 @@ fn the_displays_show_what_all_threads_do_together() {
 
     let mut terminal = Terminal::new();
     let mut run = terminal.spawn(&served.load(LONG, &["--live", "--threads=2"]), Stdio::piped());
-    wait_for_verdict(&terminal);
+    wait_for_second(&terminal);
     terminal.press(b"q");
     assert!(run.wait().success());
     assert!(Report::parse(&run.stdout()).unwrap().number("replies") > 0.0);
@@ -340,7 +339,7 @@ fn colours_are_left_out_on_request() {
             command.env("NO_COLOR", value);
         }
         let mut run = terminal.spawn(&command, Stdio::null());
-        wait_for_verdict(&terminal);
+        wait_for_second(&terminal);
         terminal.press(b"q");
         assert!(run.wait().success());
         assert_eq!(has_colour(&terminal.bytes()), expected, "NO_COLOR={value:?}");

@@ -495,7 +495,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
     }
     insta::assert_snapshot!(all, @r"
     $ --slo=
-    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got ``
+    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got ``
       
       ^
     exit 1
@@ -518,7 +518,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
          ^
     exit 1
     $ --slo=p99<50ms,
-    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 10, got `p99<50ms,`
+    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 10, got `p99<50ms,`
       p99<50ms,
                ^
     exit 1
@@ -528,7 +528,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
                ^
     exit 1
     $ --slo=latenzy.p99<50ms
-    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got `latenzy.p99<50ms`
+    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got `latenzy.p99<50ms`
       latenzy.p99<50ms
       ^
     exit 1
@@ -558,7 +558,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
              ^
     exit 1
     $ --slo=6xx<1%
-    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got `6xx<1%`
+    httperf: --slo: expected a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max) at character 1, got `6xx<1%`
       6xx<1%
       ^
     exit 1
@@ -586,7 +586,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
     httperf: --slo: `handshake.p99<5ms` needs TLS, which an https:// URL or --ssl asks for
     exit 1
     $ --slo=session.p99<1s
-    httperf: --slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage)
+    httperf: --slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage, or a workload file)
     exit 1
     $ --slo=lag.p99<1ms
     httperf: --slo: `lag.p99<1ms` needs arrivals on a schedule (--rate, --period or --request-rate)

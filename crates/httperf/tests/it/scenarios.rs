@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use httperf_report::{VisitFigures, steps_csv};
+use httperf_testkit::server::{Behaviour, Order, Reply, Server};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -418,4 +419,85 @@ fn everything_wrong_in_the_files_is_told_with_its_place_and_nothing_is_sent() {
         assert_eq!(refused.stdout, "");
     }
     assert_eq!(server.logged(), []);
+}
+
+/// An objective that is missed in one part of a run alone decides the exit status, JUnit and the document, whatever the part.
+#[test]
+fn objectives_of_every_part_decide_the_exit_status() {
+    const ALL: &str = "errors<1%, failed<1%, unexpected<1%, checks>=99%, abandoned<1%";
+    let server = Server::start(Behaviour::in_turn(Order::PerServer, vec![Reply::ok(b"{\"l\":[1]}")]));
+    let server = server.expect("a port is free");
+    let files = [
+        ("good.hurl", "# @name last\nGET {{base}}/\nHTTP 200\n"),
+        ("wrong.hurl", "# @name last\nGET {{base}}/\nHTTP 200\n[Asserts]\nbody contains \"nothing\"\n"),
+        (
+            "unfilled.hurl",
+            "GET {{base}}/\nHTTP 200\n[Captures]\nl: jsonpath \"$.l\"\n\n# @name last\nGET {{base}}/{{l}}\nHTTP 200\n",
+        ),
+    ];
+    let bench = Bench::new(server.port(), &files);
+    for (steps, objectives, status, outcome) in [
+        ("good", ALL, 0, "met"),
+        ("wrong", "unexpected<1%", 4, "missed"),
+        ("wrong", "checks>=99%", 4, "missed"),
+        ("unfilled", "errors<1%", 4, "missed"),
+        ("unfilled", "failed<1%", 4, "missed"),
+        ("unfilled", "abandoned<1%", 4, "missed"),
+    ] {
+        for scope in ["all", "scenario.s", "step.last", "step.\"s/last\"", "phase.p"] {
+            let workload = format!(
+                "[arrivals]\nphases = [{{ name = \"p\", for = \"100ms\", rate = \"100/s\" }}]\n\
+                 [[scenario]]\nname = \"s\"\nsteps = [{{ run = \"{steps}.hurl\" }}]\n\
+                 [objectives]\n{scope} = \"{objectives}\"\n"
+            );
+            fs::write(bench.path("w.toml"), workload).expect("the folder can be written to");
+            let options = "run @w.toml --base URL --drain 5 --output @r.json --junit @j.xml";
+            let finished = bench.ends(options, &[status]);
+            let judged = bench.json("r.json")["objectives"].clone();
+            let judged = judged.as_array().expect("a list");
+            assert!(judged.iter().all(|judged| judged["outcome"] == outcome), "{scope} {finished}");
+            let junit = fs::read_to_string(bench.path("j.xml")).expect("it was written");
+            let failed =
+                junit.matches("classname=\"objective\" time=\"0.000\">\n            <failure").count();
+            assert_eq!(failed, if status == 0 { 0 } else { judged.len() }, "{scope} {junit}");
+            let text = &finished.stdout;
+            let word = if status == 0 { "PASS" } else { "FAIL" };
+            assert!(text.contains(&format!("\nobjectives   {word}")), "{scope} {text}");
+            if steps == "unfilled" {
+                let reason = "`l` is a list, which cannot be filled in";
+                assert!(text.contains(reason) && junit.contains(reason), "{text}\n{junit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_without_a_value_that_is_filled_in_are_found_before_a_run() {
+    let files = [
+        (
+            "users.jsonl",
+            "{\"user\":\"ann\",\"pw\":\"1\"}\n{\"user\":\"bob\"}\n{\"user\":\"eve\",\"pw\":{\"a\":1}}\n",
+        ),
+        ("login.hurl", "POST {{base}}/login\n[Form]\nuser: {{user}}\npw: {{pw}}\nHTTP 200\n"),
+        (
+            "w.toml",
+            "[arrivals]\nusers = 1\nvisits = 3\n[feed.u]\nfile = \"users.jsonl\"\n\
+             [[scenario]]\nname = \"s\"\nfeed = \"u\"\nsteps = [{ run = \"login.hurl\" }]\n",
+        ),
+    ];
+    let server = Server::start(Behaviour::in_turn(Order::PerServer, vec![Reply::ok(b"hello")]));
+    let server = server.expect("a port is free");
+    let bench = Bench::new(server.port(), &files);
+    let found = "users.jsonl: expected a text for `pw` in each row, as login.hurl:1 fills it in, got none in row 2, and none \
+                 that is text in 1 more";
+    let checked = bench.ends("run @w.toml --base URL --check", &[1]);
+    assert!(checked.stderr.contains(found), "{checked}");
+    let ran = bench.ends("run @w.toml --base URL --trace", &[0]);
+    assert!(ran.stderr.contains(found), "{ran}");
+    for reason in ["login.hurl:1: `pw` has no value", "`pw` is an object, which cannot be filled in"] {
+        assert!(
+            ran.stderr.contains(reason) && ran.stdout.replace("\n             ", " ").contains(reason),
+            "{ran}"
+        );
+    }
 }

@@ -488,7 +488,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
         ),
         (
             "--slo session.p99<1s",
-            "--slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage)",
+            "--slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage, or a workload file)",
         ),
         (
             "--slo handshake.p99<1s",

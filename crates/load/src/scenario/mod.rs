@@ -29,8 +29,8 @@ pub use self::pattern::check_regex;
 pub use self::program::{Program, RowsTaken};
 pub use self::request::RequestBuffers;
 pub use self::scratch::Scratch;
-pub use self::text::{Filling, Text, Unset};
-pub use self::visit::{Action, REDIRECTS_MAX, Visit};
+pub use self::text::{Filling, Lack, Text, Unset};
+pub use self::visit::{Action, Obstacle, REDIRECTS_MAX, Visit};
 pub use crate::draws::Draws;
 
 #[cfg(test)]

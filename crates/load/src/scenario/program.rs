@@ -31,8 +31,8 @@ pub(super) enum Op<'p> {
     Call { request: u32, place: u32, ends_on_failure: bool },
     /// Pauses.
     Think(Pause),
-    /// Sets a variable.
-    Set { slot: usize, value: Assigned<'p> },
+    /// Sets a variable, before the call of this step.
+    Set { slot: usize, value: Assigned<'p>, before: Option<u32> },
     /// Takes a row of a feed.
     Row(usize),
     /// Draws a number of rounds and begins the first, or goes to `end` if there is none.
@@ -99,6 +99,10 @@ impl<'p> Program<'p> {
             starts.push(compiler.ops.len());
             compiler.calls = scenario.calls();
             compiler.steps(&scenario.steps)?;
+            if let Some(last) = compiler.calls.len().checked_sub(1) {
+                // Those behind the last call belong to it.
+                compiler.assigned_before(u32::try_from(last).expect("a plan has few steps"));
+            }
             compiler.ops.push(Op::End);
         }
         let number = |scenario: usize| u32::try_from(scenario).expect("scenarios are few");
@@ -210,6 +214,8 @@ struct Compiler<'p> {
     ops: Vec<Op<'p>>,
     /// The requests of the scenario that is being compiled. The place of one numbers the step.
     calls: Vec<u32>,
+    /// The places of assignments before the next call.
+    assignments: Vec<usize>,
 }
 
 /// A place that is not known yet.
@@ -227,6 +233,7 @@ impl<'p> Compiler<'p> {
                 let place = place.expect("a scenario lists all its calls");
                 let place = u32::try_from(place).expect("a plan has few steps");
                 self.ops.push(Op::Call { request: *request, place, ends_on_failure: *ends_on_failure });
+                self.assigned_before(place);
             }
             Step::Think(pause) => self.ops.push(Op::Think(*pause)),
             Step::Set { slot, value } => {
@@ -235,7 +242,8 @@ impl<'p> Compiler<'p> {
                     Operand::Text(text) => Assigned::Text(Text::new(text)?),
                     Operand::Variable(slot) => Assigned::Variable(*slot as usize),
                 };
-                self.ops.push(Op::Set { slot: *slot as usize, value });
+                self.assignments.push(self.ops.len());
+                self.ops.push(Op::Set { slot: *slot as usize, value, before: None });
             }
             Step::Row(feed) => self.ops.push(Op::Row(*feed as usize)),
             Step::Repeat { min, max, steps } => {
@@ -268,6 +276,15 @@ impl<'p> Compiler<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Notes the step in whose preparation the assignments so far are made.
+    fn assigned_before(&mut self, step: u32) {
+        for place in self.assignments.drain(..) {
+            if let Op::Set { before, .. } = &mut self.ops[place] {
+                *before = Some(step);
+            }
+        }
     }
 
     fn choose(&mut self, choices: &'p [Choice]) -> Result<(), Malformed> {

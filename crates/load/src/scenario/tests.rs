@@ -571,18 +571,21 @@ fn texts_are_filled_in() {
     check_text(vec![variable(7)], Ok("1000000000000000000000.0"));
     check_text(vec![variable(8)], Ok("-9223372036854775808"));
     check_text(vec![variable(9), variable(10)], Ok("nulltrue"));
-    for unset in [2, 3, 11, 12, 99] {
-        check_text(vec![variable(unset)], Err(Unset(unset)));
+    for (slot, lack) in
+        [(2, Lack::Value), (3, Lack::List), (11, Lack::Object), (12, Lack::Bytes), (99, Lack::Value)]
+    {
+        check_text(vec![variable(slot)], Err(Unset { slot, lack }));
     }
     let filters = vec![Filter::Replace { old: text("u"), new: text("ü") }];
     check_text(vec![TextPart::Variable { slot: 0, filters }], Ok("Düne"));
-    check_text(vec![TextPart::Variable { slot: 0, filters: vec![Filter::Count] }], Err(Unset(0)));
+    let count = TextPart::Variable { slot: 0, filters: vec![Filter::Count] };
+    check_text(vec![count], Err(Unset { slot: 0, lack: Lack::Filter }));
     check_text(vec![TextPart::Date], Ok("2024-12-02T10:35:44.461731Z"));
     check_text(encoded(Coding::Query, 4), Ok("a%20b%2F~%2A%C3%A9"));
     check_text(encoded(Coding::Form, 4), Ok("a+b%2F%7E*%C3%A9"));
     check_text(encoded(Coding::Base64, 4), Ok("YSBiL34qw6k="));
     check_text(encoded(Coding::Query, 0), Ok("Dune"));
-    check_text(encoded(Coding::Query, 2), Err(Unset(2)));
+    check_text(encoded(Coding::Query, 2), Err(Unset { slot: 2, lack: Lack::Value }));
 }
 
 #[test]

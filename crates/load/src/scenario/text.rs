@@ -36,9 +36,29 @@ pub struct Filling<'a> {
     pub now: &'a mut dyn FnMut() -> SystemTime,
 }
 
-/// A variable that a text cannot fill in, by its slot: it has no value, or none that can be written as text.
+/// A variable that a text cannot fill in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unset(pub u32);
+pub struct Unset {
+    /// Its slot.
+    pub slot: u32,
+    /// What it lacks.
+    pub lack: Lack,
+}
+
+/// Reason for which a variable cannot be filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It has no value.
+    Value,
+    /// Its value is a list.
+    List,
+    /// Its value is an object.
+    Object,
+    /// Its value is bytes.
+    Bytes,
+    /// A filter on the way does not apply to its value, or finds nothing.
+    Filter,
+}
 
 #[derive(Debug)]
 enum Segment<'p> {
@@ -120,7 +140,7 @@ impl<'p> Segment<'p> {
         match self {
             Self::Literal(bytes) => out.extend_from_slice(bytes),
             Self::Variable { slot, filters } => {
-                write_variable(*slot, filters, fill, out).ok_or(Unset(*slot))?;
+                write_variable(*slot, filters, fill, out).map_err(|lack| Unset { slot: *slot, lack })?;
             }
             Self::Pick(choices) => {
                 let last = choices.len().saturating_sub(1) as u64;
@@ -144,16 +164,28 @@ fn write_variable(
     filters: &[CompiledFilter<'_>],
     fill: &mut Filling<'_>,
     out: &mut Vec<u8>,
-) -> Option<()> {
+) -> Result<(), Lack> {
     let values = fill.values;
-    let value = values.get(slot as usize)?.as_ref()?;
+    let value = values.get(slot as usize).and_then(Option::as_ref).ok_or(Lack::Value)?;
+    let written = |view: View<'_>, out: &mut Vec<u8>| write_value(view, out).ok_or_else(|| Lack::of(view));
     if filters.is_empty() {
-        return write_value(View::from(value), out);
+        return written(View::from(value), out);
     }
     // Its buffers stay empty unless a filter has something to fill in.
     let mut scratch = Scratch::default();
-    let found = filtered(filters, Found::Known(value), fill, &mut scratch).ok()??;
-    write_value(found.view(), out)
+    let found = filtered(filters, Found::Known(value), fill, &mut scratch);
+    written(found.ok().flatten().ok_or(Lack::Filter)?.view(), out)
+}
+
+impl Lack {
+    /// Reason for which a value cannot be written.
+    fn of(value: View<'_>) -> Self {
+        match value {
+            View::List(_) => Self::List,
+            View::Object(_) => Self::Object,
+            _ => Self::Bytes,
+        }
+    }
 }
 
 /// Writes a value as Hurl does; `None` for what it does not write: bytes, lists and objects.

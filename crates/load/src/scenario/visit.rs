@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::program::{Assigned, Op, Program, RowsTaken};
 use super::request::Redirect;
-use super::{Filling, Judgement, Reply, Scratch};
+use super::{Filling, Judgement, Reply, Scratch, Unset};
 use crate::draws::Draws;
 
 /// The longest pause, however long a random one would be.
@@ -47,6 +47,17 @@ pub struct Visit {
     redirect: Option<Redirect>,
     /// Its last call has failed in a way that ends it.
     has_failed: bool,
+    /// The reason for which it cannot make its next call, and the step of that.
+    obstacle: Option<(Obstacle, Option<u32>)>,
+}
+
+/// Reason for which a visit cannot make its next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A text of the step cannot be filled in.
+    Unset(Unset),
+    /// A loop goes on without a call or a pause.
+    Loop,
 }
 
 /// The call at which a visit is.
@@ -66,7 +77,7 @@ pub enum Action {
     Think(Duration),
     /// All steps were made.
     Finished,
-    /// A step has failed: the visit is over.
+    /// A step has failed, or the next one [cannot be made](Visit::obstacle): the visit is over.
     Failed,
 }
 
@@ -90,6 +101,7 @@ impl Visit {
             redirects: Vec::new(),
             redirect: None,
             has_failed: false,
+            obstacle: None,
         };
         for &feed in &program.scenario(scenario).feeds {
             let row = rows.row(program, index, feed as usize, &mut visit.draws);
@@ -121,6 +133,17 @@ impl Visit {
     #[must_use]
     pub fn request(&self) -> Option<u32> {
         self.call.map(|call| call.request)
+    }
+
+    /// Returns the reason for which it cannot make its next call, and the step of that, if it is known.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<(Obstacle, Option<u32>)> {
+        self.obstacle
+    }
+
+    /// Ends the visit, as the request of its next call cannot be filled in.
+    pub fn obstruct(&mut self, unset: Unset) {
+        self.obstacle = Some((Obstacle::Unset(unset), self.step()));
     }
 
     /// Returns its number among the visits of the run.
@@ -165,10 +188,13 @@ impl Visit {
                     return Action::Call(request);
                 }
                 Op::Think(pause) => return Action::Think(length(pause, &mut self.draws)),
-                Op::Set { slot, value } => {
-                    let Some(value) = self.assigned(value, now) else { return Action::Failed };
-                    self.values[*slot] = value;
-                }
+                Op::Set { slot, value, before } => match self.assigned(value, now) {
+                    Ok(value) => self.values[*slot] = value,
+                    Err(unset) => {
+                        self.obstacle = Some((Obstacle::Unset(unset), *before));
+                        return Action::Failed;
+                    }
+                },
                 Op::Row(feed) => self.take_row(program, *feed),
                 Op::Rounds { min, max, end } => {
                     let count = if min == max { *min } else { self.rounds_between(*min, *max) };
@@ -200,6 +226,7 @@ impl Visit {
                 Op::End => return Action::Finished,
             }
         }
+        self.obstacle = Some((Obstacle::Loop, self.step()));
         Action::Failed
     }
 
@@ -207,20 +234,20 @@ impl Visit {
         u32::try_from(self.draws.between(min.into(), max.into())).unwrap_or(max)
     }
 
-    /// Returns the value for a variable; `None` if it is made of one that has none.
+    /// Returns the value for a variable. Fails if it is made of one that cannot be filled in.
     fn assigned(
         &mut self,
         value: &Assigned<'_>,
         now: &mut dyn FnMut() -> SystemTime,
-    ) -> Option<Option<Value>> {
+    ) -> Result<Option<Value>, Unset> {
         match value {
-            Assigned::Value(value) => Some(Some((*value).clone())),
-            Assigned::Variable(slot) => Some(self.values[*slot].clone()),
+            Assigned::Value(value) => Ok(Some((*value).clone())),
+            Assigned::Variable(slot) => Ok(self.values[*slot].clone()),
             Assigned::Text(text) => {
                 let mut filled = Vec::new();
                 let Self { values, draws, .. } = self;
-                text.write(&mut Filling { values, draws, now }, &mut filled).ok()?;
-                Some(Some(Value::Text(CompactString::from_utf8_lossy(&filled))))
+                text.write(&mut Filling { values, draws, now }, &mut filled)?;
+                Ok(Some(Value::Text(CompactString::from_utf8_lossy(&filled))))
             }
         }
     }
@@ -273,11 +300,6 @@ impl Visit {
         let is_failure = judgement.status_differs || judgement.failed_checks > 0;
         self.has_failed = judgement.failed_capture.is_some() || is_failure && ends_on_failure;
         Some(judgement)
-    }
-
-    /// Ends the visit, as its last call has failed or cannot be made.
-    pub fn fail(&mut self) {
-        self.has_failed = true;
     }
 
     /// Keeps the request target of a call whose redirects are followed: they may be relative to it.

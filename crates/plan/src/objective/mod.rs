@@ -8,7 +8,7 @@
 //!   clock       = "latency" | "service" | "response" | "transfer" | "connect" | "handshake" | "session" | "lag"
 //!               | "first" | "gap" (events of a stream) | "rtt" | "ping" (WebSockets) | "ttft" | "itl" | "tpot" | "e2e" (answers of a language model)
 //!   figure      = "p" number | "mean" | "min" | "max"
-//!   share       = "errors" | "failed" | "unexpected" | "checks" | "goodput" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
+//!   share       = "errors" | "failed" | "unexpected" | "checks" | "abandoned" | "goodput" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
 //!   relation    = "<" | "<=" | ">" | ">="
 //!   bound       = number unit
 //!   unit        = "us" | "µs" | "ms" | "s" | "m" | "min" | "h" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
@@ -154,14 +154,18 @@ pub enum Figure {
 /// A share of calls or replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Calls without a reply, with a status of 400 or more, or with an unexpected reply, as a share of the calls that were due.
+    /// Calls without a reply, with a status of 400 or more, or with an unexpected reply, as a share of the calls that were
+    /// due.
     Errors,
-    /// Calls without a reply, as a share of calls ended.
+    /// Calls without a reply, as a share of the calls that were due.
     Failed,
-    /// Calls with an unexpected reply, as a share of calls ended.
+    /// Calls with an unexpected reply, as a share of the calls that were due.
     Unexpected,
     /// Checks that passed, as a share of the checks made on replies.
     Checks,
+    /// Visits or sessions that ended at a step or call that failed, as a share of those that ended; of a step, calls that
+    /// ended their visit, as a share of calls ended.
+    Abandoned,
     /// Calls answered by a language model within all bounds of the goodput, as a share of calls ended.
     Good,
     /// Replies of a status class, 1 to 5, as a share of all replies.
@@ -418,6 +422,7 @@ impl Display for Share {
             Self::Failed => f.write_str("failed"),
             Self::Unexpected => f.write_str("unexpected"),
             Self::Checks => f.write_str("checks"),
+            Self::Abandoned => f.write_str("abandoned"),
             Self::Good => f.write_str("goodput"),
             Self::Status(class) => write!(f, "{class}xx"),
         }
@@ -476,6 +481,29 @@ impl ScopedObjective {
 }
 
 impl Scope {
+    /// Returns true if a part of this kind has the figure of an objective.
+    #[must_use]
+    pub fn has(&self, objective: Objective) -> bool {
+        match objective.metric {
+            Metric::Time { clock: Clock::Session, .. } => !matches!(self, Self::Step { .. }),
+            Metric::Time { clock, .. } => {
+                matches!(clock, Clock::Latency | Clock::Service | Clock::FirstEvent | Clock::FirstToken)
+            }
+            Metric::Share(share) => !matches!(share, Share::Good | Share::Status(_)),
+            Metric::Replies => true,
+        }
+    }
+
+    /// Returns the name of the kind with its article, such as `a step`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Scenario(_) => "a scenario",
+            Self::Step { .. } => "a step",
+            Self::Phase(_) => "a phase",
+        }
+    }
+
     /// Returns an objective with this part in front, such as `buyer: p99<50ms`.
     #[must_use]
     pub fn name_of(&self, objective: Objective) -> String {

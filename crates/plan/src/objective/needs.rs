@@ -40,11 +40,7 @@ impl Objective {
             Metric::Time { clock, .. } => match clock {
                 Clock::Connect => None,
                 Clock::Handshake => lacks(plan.tls.is_some(), Need::Tls),
-                Clock::Session => {
-                    let has_sessions =
-                        matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_));
-                    lacks(has_sessions, Need::Sessions)
-                }
+                Clock::Session => lacks(has_sessions(plan), Need::Sessions),
                 Clock::Lag => {
                     let waits = matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
                     lacks(!waits, Need::Schedule)
@@ -61,6 +57,7 @@ impl Objective {
             },
             Metric::Share(share) => match share {
                 Share::Errors | Share::Failed => None,
+                Share::Abandoned => lacks(has_sessions(plan), Need::Sessions),
                 Share::Good => lacks(!plan.replies.streams.goodput.is_empty(), Need::Goodput),
                 Share::Checks => lacks(matches!(plan.workload, Workload::Scenarios(_)), Need::Checks),
                 Share::Unexpected if matches!(plan.workload, Workload::Scenarios(_)) => None,
@@ -73,6 +70,10 @@ impl Objective {
             Metric::Replies => lacks(makes_calls, Need::Calls),
         }
     }
+}
+
+fn has_sessions(plan: &Plan) -> bool {
+    matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_))
 }
 
 /// Returns whether calls open WebSockets of this kind.

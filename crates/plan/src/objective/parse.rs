@@ -29,7 +29,7 @@ impl Display for ParseError {
 
 /// Descriptions of the expected text.
 mod expected {
-    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, \
+    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, \
          transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max)";
     pub(super) const FIGURE: &str = "p and a percentage such as p99, or mean, min or max";
     pub(super) const PERCENTAGE: &str = "a percentage above 0 and below 100";
@@ -209,6 +209,7 @@ impl<'a> Reader<'a> {
             b"failed" => Share::Failed,
             b"unexpected" => Share::Unexpected,
             b"checks" => Share::Checks,
+            b"abandoned" => Share::Abandoned,
             b"goodput" => Share::Good,
             b"replies" => return Ok(Metric::Replies),
             [class @ b'1'..=b'5', b'x', b'x'] => Share::Status(class - b'0'),

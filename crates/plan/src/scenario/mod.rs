@@ -6,6 +6,7 @@
 
 pub(crate) mod check;
 mod feed;
+mod gaps;
 mod look;
 mod request;
 mod text;

@@ -33,6 +33,16 @@ pub(super) fn read(view: &View<'_>, known: &Known, problems: &mut Problems) -> O
             };
             let Some(scope) = scope else { continue };
             let objectives = reader.objectives(value);
+            if let Some(other) = objectives.iter().find(|&&objective| !scope.has(objective)) {
+                let sessions = if matches!(scope, Scope::Step { .. }) { "" } else { " and session" };
+                let message = format!(
+                    "expected a figure of {} (latency, service, first, ttft{sessions}; errors, failed, unexpected, checks, \
+                     abandoned, replies), got `{other}`",
+                    scope.kind()
+                );
+                let hint = "`all` takes any objective, for the whole run";
+                reader.problems.push(view.problem(value.span(), message).with_hint(hint));
+            }
             scoped.extend(
                 objectives.into_iter().map(|objective| ScopedObjective { scope: scope.clone(), objective }),
             );

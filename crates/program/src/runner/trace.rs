@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use httperf_engine::StepSeen;
-use httperf_plan::scenario::{Scenarios, Value};
+use httperf_plan::scenario::{Scenarios, StepRequest, Value};
 use httperf_plan::{Plan, Workload};
+use httperf_report::not_made;
 use httperf_stats::Fate;
 
 use crate::terminal::lines;
@@ -25,13 +26,18 @@ pub(super) fn show_end(plan: &Plan, visit: u64, scenario: u32, fate: Fate) {
     let scenario = &scenarios.scenarios[scenario as usize];
     let step = |place: u32| {
         let call = scenario.calls()[place as usize];
-        scenarios.requests[call as usize].name.clone()
+        &scenarios.requests[call as usize]
     };
     let how = match fate {
         Fate::Completed => "completed".to_owned(),
         Fate::Cut => "cut short by the end of the run".to_owned(),
-        Fate::Abandoned(None) => "abandoned before its first step".to_owned(),
-        Fate::Abandoned(Some(place)) => format!("abandoned at {}", step(place)),
+        Fate::Abandoned { step: None, .. } => "abandoned before its first step".to_owned(),
+        Fate::Abandoned { step: Some(place), obstacle: None } => format!("abandoned at {}", step(place).name),
+        Fate::Abandoned { step: Some(place), obstacle: Some(obstacle) } => {
+            let StepRequest { name, origin, .. } = step(place);
+            let origin = if name == origin { String::new() } else { format!("{origin}: ") };
+            format!("abandoned at {name}: {origin}{}", not_made(obstacle, &scenarios.variables))
+        }
     };
     show(&format!("visit {visit} ({}): {how}\n", scenario.name));
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use httperf_plan::objective::{Metric, Objective, Relation, Share};
 use httperf_stats::search::{self, BACKLOG_SHARE, Observed};
-use httperf_stats::{CallOutcome, Classes, Interval, Phase, Summary};
+use httperf_stats::{Classes, Interval, Phase, Summary};
 
 use super::{CapacityOutcome, Cause, Trial};
+use crate::errors::ErrorFigures;
 use crate::number::ratio;
 use crate::objectives::{Judged, Kept, Measured};
 use crate::result::Document;
@@ -172,16 +173,14 @@ struct Calls {
 
 impl Calls {
     fn of(summary: &Summary) -> Self {
-        let with = |outcome| summary.calls_with(outcome).latency.moments.count();
-        let unfinished = summary.unfinished.moments.count();
-        let failed = with(CallOutcome::Failure);
-        let errors = with(CallOutcome::HttpError) + with(CallOutcome::Unexpected);
-        let all = unfinished + failed + errors + with(CallOutcome::Success);
-        if all > 0 {
-            return Self { all, unfinished, failed, errors };
+        let figures = ErrorFigures::of(summary);
+        let failed = if figures.of_connections { figures.connections_failed } else { figures.failed };
+        Self {
+            all: figures.whole(),
+            unfinished: figures.due - figures.ended,
+            failed,
+            errors: figures.errors() - failed,
         }
-        // A workload of connections without calls.
-        Self { all: summary.connections, unfinished: 0, failed: summary.errors.total(), errors: 0 }
     }
 
     /// Share of the calls without an answer.

@@ -12,6 +12,7 @@ use super::rows::{Compared, rows, value};
 use super::void::{obstacles, warnings};
 use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject};
 use crate::curves::PercentileCurve;
+use crate::errors::ErrorFigures;
 use crate::number::rounded;
 use crate::result::Document;
 
@@ -148,20 +149,23 @@ impl<'a> Run<'a> {
                 Batches { counts, whole, latency: Vec::new() }
             }
             Metric::Share(share) => {
-                let has_calls =
-                    self.intervals.iter().any(|interval| interval.replies + interval.failed_calls > 0);
+                let of_connections = ErrorFigures::of(self.summary).of_connections;
                 let part = |interval: &Interval| match share {
-                    _ if !has_calls => interval.errors.total(),
+                    _ if of_connections => interval.errors.total(),
                     Share::Failed => interval.failed_calls,
                     Share::Unexpected => interval.unexpected,
-                    _ => interval.failed_calls + interval.http_errors + interval.unexpected,
+                    // Results from before they were counted have both kinds of replies apart.
+                    _ => {
+                        let wrong = interval.http_errors.max(interval.unexpected);
+                        interval.failed_calls + interval.error_replies.max(wrong)
+                    }
                 };
-                let whole = |interval: &Interval| match has_calls {
-                    true => interval.replies + interval.failed_calls,
-                    false => interval.arrivals.max(interval.errors.total()),
+                // Those that ended: errors count where they happen.
+                let whole = |interval: &Interval| match of_connections {
+                    true => interval.arrivals.max(interval.errors.total()),
+                    false => interval.replies + interval.failed_calls,
                 };
                 Batches {
-                    // An unexpected reply may also be an error.
                     counts: all(&|interval| part(interval).min(whole(interval)) as f64),
                     whole: all(&|interval| whole(interval) as f64),
                     latency: Vec::new(),

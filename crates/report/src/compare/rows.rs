@@ -2,12 +2,13 @@
 
 use httperf_plan::objective::{Change as Allowed, Clock, Figure, Metric, Share, Tolerance};
 use httperf_stats::comparison::{BATCHES_MIN, BEYOND_MIN, Difference, PAIRS_MIN, Unknown, holm};
-use httperf_stats::{CallOutcome, Estimate, Summary, Timing, samples_needed};
+use httperf_stats::{Estimate, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Held};
-use crate::number::{count, fixed, grouped, percent, ratio, signed, time};
+use crate::errors::ErrorFigures;
+use crate::number::{count, fixed, grouped, percent, signed, time};
 
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,32 +80,26 @@ pub fn is_comparable(metric: Metric) -> bool {
         Metric::Time { clock: Clock::Latency, figure } => {
             matches!(figure, Figure::Mean | Figure::Quantile(_))
         }
-        Metric::Share(Share::Checks | Share::Good | Share::Status(_)) | Metric::Time { .. } => false,
+        Metric::Share(Share::Checks | Share::Abandoned | Share::Good | Share::Status(_))
+        | Metric::Time { .. } => false,
     }
 }
 
 /// A figure of a run. `latency` is that of its completed calls.
 pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Option<f64> {
-    let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
-    let ended = CallOutcome::ALL.into_iter().map(calls).sum::<u64>();
-    let (failed, unexpected) = (calls(CallOutcome::Failure), calls(CallOutcome::Unexpected));
-    let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part as f64, whole as f64));
     match metric {
         Metric::Replies => (!summary.duration.is_zero()).then(|| summary.throughput().replies),
-        // Without calls, connections are what may fail.
-        Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
-            share(summary.errors.total(), summary.attempts())
+        Metric::Share(share @ (Share::Errors | Share::Failed | Share::Unexpected)) => {
+            ErrorFigures::of(summary).share_of(share)
         }
-        Metric::Share(Share::Errors) => share(failed + unexpected + calls(CallOutcome::HttpError), ended),
-        Metric::Share(Share::Failed) => share(failed, ended),
-        Metric::Share(Share::Unexpected) => share(unexpected, ended),
         Metric::Time { clock: Clock::Latency, figure: Figure::Mean } if !latency.is_empty() => {
             Some(latency.moments.mean())
         }
         Metric::Time { clock: Clock::Latency, figure: Figure::Quantile(share) } => {
             latency.supported_quantile(share).map(|value| value.as_secs_f64())
         }
-        Metric::Time { .. } | Metric::Share(Share::Checks | Share::Good | Share::Status(_)) => None,
+        Metric::Time { .. }
+        | Metric::Share(Share::Checks | Share::Abandoned | Share::Good | Share::Status(_)) => None,
     }
 }
 

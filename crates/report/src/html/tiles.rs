@@ -1,7 +1,7 @@
 //! Key figures.
 
 use httperf_plan::{Plan, Workload};
-use httperf_stats::{CallOutcome, Summary};
+use httperf_stats::Summary;
 
 use crate::all_calls::{AllCalls, NoReply, Percentile};
 use crate::answer::http_errors;
@@ -221,29 +221,27 @@ fn too_few(samples: u64) -> String {
 }
 
 fn errors(document: &Document) -> Tile {
-    let summary = &document.summary;
-    let (failed, refused) = (summary.errors.total(), http_errors(document));
-    let unexpected = summary.mismatches.total();
-    // Replies of 4xx and 5xx may be among the unexpected ones. The outcomes of calls tell, where they are recorded.
-    let wrong = [CallOutcome::HttpError, CallOutcome::Unexpected]
-        .map(|outcome| summary.calls_with(outcome).latency.moments.count())
-        .into_iter()
-        .sum::<u64>()
-        .max(refused)
-        .max(unexpected);
-    let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
-    let mut notes = vec![
-        format!("{} connections failed ({})", count(failed), share(failed, summary.attempts())),
-        format!("{} replies of 4xx and 5xx ({})", count(refused), share(refused, summary.replies)),
-    ];
-    if unexpected > 0 {
-        notes.push(format!(
-            "{} unexpected replies ({})",
-            count(unexpected),
-            share(unexpected, summary.replies)
-        ));
+    let Document { plan, summary, figures, .. } = document;
+    let errors = &figures.error_share;
+    // Where the outcomes of calls are not recorded, replies are.
+    let (http_errors, unexpected) = match plan.recording.detail {
+        true => (errors.http_errors, errors.unexpected),
+        false => (http_errors(document), summary.mismatches.total()),
+    };
+    let mut notes = vec![errors.to_string()];
+    for (calls, what) in [
+        (errors.failed, "calls failed"),
+        (http_errors, "replies of 4xx and 5xx"),
+        (unexpected, "unexpected replies"),
+    ] {
+        if calls > 0 {
+            notes.push(format!("{} {what}", count(calls)));
+        }
     }
-    Tile { is_bad: failed + wrong > 0, ..tile("Errors", count(failed + wrong), notes) }
+    let (failed, tried) = (count(errors.connections_failed), count(errors.connections_tried));
+    notes.push(format!("{failed} of {tried} connections failed"));
+    let is_bad = errors.connections_failed + errors.failed + http_errors + unexpected > 0;
+    Tile { is_bad, ..tile("Errors", count(errors.errors()), notes) }
 }
 
 fn lag(plan: &Plan, lag: &Times) -> Tile {

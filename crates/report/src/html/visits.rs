@@ -18,6 +18,8 @@ pub(super) struct Visits {
     pub(super) total: VisitTables,
     /// Checks and captures that failed.
     pub(super) failures: Vec<FailureLine>,
+    /// Calls that could not be made.
+    pub(super) not_made: Vec<NotMadeLine>,
     /// Tables of each load phase, if there is more than one.
     pub(super) phases: Vec<PhaseTables>,
     /// True if the tables of phases are shown from the start.
@@ -60,6 +62,13 @@ pub(super) struct FailureLine {
     pub(super) came: String,
 }
 
+/// Row of the table of calls that could not be made.
+pub(super) struct NotMadeLine {
+    pub(super) step: String,
+    pub(super) reason: String,
+    pub(super) calls: String,
+}
+
 impl Visits {
     pub(super) fn of(figures: &VisitFigures) -> Self {
         let first = figures.first();
@@ -70,6 +79,15 @@ impl Visits {
         Self {
             total: VisitTables::of(&figures.total, first),
             failures: figures.total.iter().flat_map(failures).collect(),
+            not_made: figures
+                .not_made()
+                .into_iter()
+                .map(|(step, not_made)| NotMadeLine {
+                    step: cut(&step, NAME_LENGTH),
+                    reason: cut(&not_made.reason, NAME_LENGTH),
+                    calls: count(not_made.calls),
+                })
+                .collect(),
             phases: phases.collect(),
             phases_are_open: figures.phases.len() <= OPEN_PHASES_MAX,
         }

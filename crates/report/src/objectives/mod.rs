@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::all_calls::{Latencies, Latency};
+use crate::errors::ErrorFigures;
 use crate::number::ratio;
 
 pub(crate) use self::section::section;
@@ -343,20 +344,15 @@ fn unanswered(summary: &Summary) -> u64 {
 
 /// A share, and its denominator.
 fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
-    let calls = |outcome| calls(outcome, summary);
-    let (failed, unexpected) = (calls(CallOutcome::Failure), calls(CallOutcome::Unexpected));
-    let errors = failed + unexpected + calls(CallOutcome::HttpError);
-    let ended = errors + calls(CallOutcome::Success);
-    let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
     let (part, whole) = match share {
-        // Without calls, connections are what may fail. Some fail before they are counted.
-        Share::Errors | Share::Failed if !makes_calls => {
-            let failed = summary.errors.total();
-            (failed, summary.attempts().max(failed))
+        Share::Errors | Share::Failed | Share::Unexpected => {
+            let errors = ErrorFigures::of(summary);
+            return errors.share_of(share).map(|found| (found, errors.whole()));
         }
-        Share::Errors => (errors, ended),
-        Share::Failed => (failed, ended),
-        Share::Unexpected => (unexpected, ended),
+        Share::Abandoned => {
+            let sessions = summary.sessions.as_ref()?;
+            (sessions.failed, sessions.completed + sessions.failed)
+        }
         Share::Checks => {
             let visits = summary.visits.as_ref()?.total();
             let steps = || visits.scenarios.iter().flat_map(|scenario| &scenario.steps);
@@ -364,10 +360,7 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
             let failed: u64 = steps().map(StepFigures::checks_failed).sum();
             (made - failed.min(made), made)
         }
-        Share::Good => {
-            let due = ended + summary.unfinished.moments.count();
-            (summary.streams.as_ref()?.model.as_ref()?.good, due)
-        }
+        Share::Good => (summary.streams.as_ref()?.model.as_ref()?.good, ErrorFigures::of(summary).due),
         Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
     };
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))

@@ -10,6 +10,7 @@ use httperf_stats::{
 };
 
 use super::{Judged, Times, overdue};
+use crate::errors::ErrorFigures;
 use crate::number::ratio;
 
 /// Judges all objectives of a plan for parts of its run, in order.
@@ -35,6 +36,8 @@ struct Part {
     unfinished: Timing,
     /// Length of the part.
     time: Duration,
+    /// True for a step, which has calls and no visits.
+    is_step: bool,
 }
 
 impl Part {
@@ -54,6 +57,7 @@ impl Part {
                 part.add_scenario(visits.total().scenarios.get(place)?);
             }
             Scope::Step { scenario: of, step } => {
+                part.is_step = true;
                 for (scenario, figures) in scenarios.scenarios.iter().zip(&visits.total().scenarios) {
                     if of.as_ref().is_some_and(|of| *of != scenario.name) {
                         continue;
@@ -84,7 +88,7 @@ impl Part {
             },
             Metric::Share(share) => Judged::of_figure(objective, self.share(share)),
             Metric::Replies => {
-                let replies = self.ended() - self.outcome(CallOutcome::Failure);
+                let replies = self.ended() - self.outcome(CallOutcome::Failure) - self.calls.drained;
                 let seconds = self.time.as_secs_f64();
                 Judged::of_figure(
                     objective,
@@ -129,12 +133,17 @@ impl Part {
 
     /// A share, and its denominator.
     fn share(&self, share: Share) -> Option<(f64, u64)> {
-        let (failed, unexpected) =
-            (self.outcome(CallOutcome::Failure), self.outcome(CallOutcome::Unexpected));
         let (part, whole) = match share {
-            Share::Errors => (failed + unexpected + self.outcome(CallOutcome::HttpError), self.ended()),
-            Share::Failed => (failed, self.ended()),
-            Share::Unexpected => (unexpected, self.ended()),
+            Share::Errors | Share::Failed | Share::Unexpected => {
+                let unfinished = self.calls.unfinished.as_deref().map_or(0, |calls| calls.moments.count());
+                let errors = ErrorFigures::of_calls(self.calls.calls.outcomes, unfinished);
+                return errors.share_of(share).map(|found| (found, errors.whole()));
+            }
+            Share::Abandoned if self.is_step => (self.calls.abandoned, self.ended()),
+            Share::Abandoned => {
+                let abandoned = self.abandoned.moments.count();
+                (abandoned, abandoned + self.completed.moments.count())
+            }
             Share::Checks => {
                 let made = self.calls.checks_made;
                 (made.saturating_sub(self.calls.checks_failed()), made)

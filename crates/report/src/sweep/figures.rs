@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{KEPT_UP, Point, Run, SweepSettings, Unit, knee};
 use crate::all_calls::{AllCalls, Percentile};
+use crate::errors::ErrorFigures;
 use crate::figures::Times;
 use crate::number::ratio;
 use crate::objectives::Kept;
@@ -307,14 +308,9 @@ fn good_share(summary: &Summary) -> f64 {
     ratio(good, good + count(CallOutcome::HttpError) + count(CallOutcome::Unexpected))
 }
 
+/// Share of errors; 0 if it is not known.
 pub(crate) fn error_share(summary: &Summary) -> f64 {
-    let count = |outcome| summary.calls_with(outcome).latency.moments.count();
-    let ended: u64 = CallOutcome::ALL.into_iter().map(count).sum();
-    let errors = ended - count(CallOutcome::Success);
-    match ended {
-        0 => ratio(summary.errors.total() as f64, summary.attempts() as f64),
-        _ => ratio(errors as f64, ended as f64),
-    }
+    ErrorFigures::of(summary).share.unwrap_or(0.0)
 }
 
 /// Combined outcome of the objectives of these runs, and those that were not met.

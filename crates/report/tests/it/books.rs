@@ -14,12 +14,12 @@ use httperf_plan::{
     Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Recording, Shard, Timeouts, UNLIMITED, Workload,
 };
 use httperf_report::result::Document;
-use httperf_report::{csv_header, csv_row, html};
+use httperf_report::{Judged, Measured, csv_header, csv_row, html};
 use httperf_stats::{CallOutcome, Summary};
 use httperf_testkit::http2::{Reply, code};
 use httperf_testkit::sim::{
     Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, RequestSeen, Run, StreamSeen, at_once, calls,
-    connections, nonzero, reply, run_shard, sessions, uniform,
+    connections, nonzero, reply, run_shard, scenarios, sessions, uniform,
 };
 use proptest::prelude::*;
 
@@ -142,7 +142,19 @@ fn workload() -> impl Strategy<Value = Plan> {
             });
             plan
         });
-    prop_oneof![open, closed, at_a_rate, visits]
+    // Every so many visits have no value for what their second step fills in.
+    let unfilled = (20..200_u32, 0..40_u64, 1..5_usize).prop_map(|(rate, think, rows)| {
+        let workload = format!(
+            "base = \"http://shop\"\n[arrivals]\nrate = \"{rate}/s\"\nfor = \"1s\"\n[feed.f]\nfile = \"f.jsonl\"\norder = \"cycle\"\n\
+             [[scenario]]\nname = \"s\"\nfeed = \"f\"\n\
+             steps = [{{ run = \"a.hurl\" }}, {{ think = \"{think}ms\" }}, {{ run = \"b.hurl\" }}]\n"
+        );
+        let rows = format!("{}{{\"y\":1}}\n{{\"x\":[1]}}\n", "{\"x\":1}\n".repeat(rows));
+        let files =
+            [("f.jsonl", &rows[..]), ("a.hurl", "GET {{base}}/a\n"), ("b.hurl", "GET {{base}}/b?x={{x}}\n")];
+        scenarios(&workload, &files)
+    });
+    prop_oneof![open, closed, at_a_rate, visits, unfilled]
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -194,14 +206,16 @@ impl Observer for Log {
     }
 }
 
-fn run_all(plan: &Plan, shards: u32, seed: u64, log: &mut Log) -> (Summary, Truth) {
+/// `sockets_max`: the sockets that a shard may have, as where there are few descriptors or ports.
+fn run_all(plan: &Plan, shards: u32, seed: u64, sockets_max: usize, log: &mut Log) -> (Summary, Truth) {
     let truth = Rc::new(RefCell::new(Truth::default()));
     let mut whole: Option<Summary> = None;
     for index in 0..shards {
         let shard = Shard { index, count: shards };
         let is_stamped = seed.is_multiple_of(2);
         let send_lag = seed.is_multiple_of(3).then_some(Duration::from_micros(200));
-        let link = Link { seed, latency: ms(1), stamps: is_stamped, send_lag, ..Link::default() };
+        let link =
+            Link { seed, latency: ms(1), stamps: is_stamped, send_lag, sockets_max, ..Link::default() };
         let run: Run = match plan.request.version {
             HttpVersion::Http2 => run_shard(plan, shard, link, moody_streams(seed, Rc::clone(&truth)), log),
             _ => run_shard(plan, shard, link, moody(seed, Rc::clone(&truth)), log),
@@ -224,10 +238,16 @@ fn number_after(text: &str, words: &str) -> u64 {
     digits.parse().unwrap_or_else(|_| panic!("a number after `{words}`"))
 }
 
-fn csv_value(document: &Document, column: &str) -> u64 {
+fn csv_text(document: &Document, column: &str) -> String {
     let (header, row) = (csv_header(), csv_row(document));
     let index = header.trim().split(',').position(|name| name == column).expect("the column is there");
-    row.trim().split(',').nth(index).expect("a value for each column").parse().expect("a count")
+    let mut rows = csv::ReaderBuilder::new().has_headers(false).from_reader(row.as_bytes()).into_records();
+    let row = rows.next().expect("a row").expect("it is CSV");
+    row.get(index).expect("a value for each column").to_owned()
+}
+
+fn csv_value(document: &Document, column: &str) -> u64 {
+    csv_text(document, column).parse().expect("a count")
 }
 
 /// Number of plans drawn, unless the environment sets it.
@@ -239,11 +259,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn each_call_is_counted_once_and_all_reports_agree(plan in plan(), shards in 1..4_u32, seed in any::<u64>()) {
+    fn each_call_is_counted_once_and_all_reports_agree(
+        plan in plan(),
+        shards in 1..4_u32,
+        seed in any::<u64>(),
+        sockets_max in prop_oneof![3 => Just(usize::MAX), 1 => 1..8_usize],
+    ) {
         let mut plan = plan;
         plan.change(|plan| plan.watch.calls = true);
         let mut log = Log::default();
-        let (summary, truth) = run_all(&plan, shards, seed, &mut log);
+        let (summary, truth) = run_all(&plan, shards, seed, sockets_max, &mut log);
 
         // Client and server agree. Calls of the warm-up are counted separately.
         let warmup = summary.warmup.unwrap_or_default();
@@ -293,6 +318,18 @@ proptest! {
         prop_assert!(arrivals.started + arrivals.waiting <= arrivals.due);
         prop_assert!(arrivals.due - arrivals.started <= unfinished);
 
+        let wrong = count(CallOutcome::HttpError) + count(CallOutcome::Unexpected);
+
+        // Visits: those that were abandoned, and why.
+        let mut unmade = 0;
+        if let (Some(visits), Some(sessions)) = (&summary.visits, &summary.sessions) {
+            let total = visits.total();
+            let steps = || total.scenarios.iter().flat_map(|scenario| &scenario.steps);
+            prop_assert_eq!(steps().map(|step| step.abandoned).sum::<u64>(), sessions.failed);
+            unmade = steps().flat_map(|step| &step.unmade).map(|unmade| unmade.calls).sum();
+            prop_assert!(unmade <= failed && unmade <= sessions.failed);
+        }
+
         // All forms of report agree.
         let document = Document::new(documents::part(), plan, summary);
         let text = document.text(true);
@@ -310,6 +347,26 @@ proptest! {
             prop_assert_eq!(json["figures"][name].as_u64(), Some(value));
             prop_assert_eq!(json["summary"][name].as_u64(), Some(value));
         }
+        let errors = &document.figures.error_share;
+        prop_assert_eq!(errors.due, document.summary.replies + failed + unfinished);
+        prop_assert_eq!(errors.errors(), failed + wrong);
+        let judged = Judged::of("errors<=0%".parse().expect("an objective"), &document.summary);
+        let [judged, told] = match (errors.share, judged.measured) {
+            (Some(share), Measured::Figure(judged)) => [judged, share].map(|share| format!("{:.2}", 100.0 * share)),
+            (None, Measured::Nothing) => Default::default(),
+            (share, measured) => panic!("{share:?}, {measured:?}"),
+        };
+        prop_assert_eq!(&judged, &told);
+        prop_assert_eq!(&csv_text(&document, "errors"), &told);
+        prop_assert_eq!(json["figures"]["error_share"]["share"].as_f64(), errors.share);
+        prop_assert_eq!(csv_value(&document, "failed_connections"), errors.connections_failed);
+        if errors.errors() > 0 && document.summary.replies > 0 {
+            prop_assert!(text.contains(&format!("\nerrors       {}", errors.percent())), "{}", text);
+        }
+        if document.summary.visits.is_some() {
+            prop_assert_eq!(csv_value(&document, "calls_not_made"), unmade);
+            prop_assert_eq!(text.contains(" as their call could not be made: "), unmade > 0, "{}", text);
+        }
         if document.plan.recording.kernel_sends.is_some() {
             let told = format!("Kernel to kernel: known for {stamped} of {} replies", stamped + kernel.unstamped);
             prop_assert!(text.contains(&told), "{}", text);
@@ -326,6 +383,8 @@ proptest! {
                 calls => format!("{} of {calls} calls answered", all.answered),
             };
             prop_assert!(page.replace(',', "").contains(&tile), "{}", tile);
+            let share = document.figures.error_share.to_string();
+            prop_assert!(page.contains(&share), "{}", share);
         }
         let again = Document::read(document.json().as_bytes()).expect("what was written is read");
         prop_assert_eq!(again.json(), document.json());

@@ -505,8 +505,10 @@ fn each_reply_that_is_an_error_counts_once() {
     let summary = run(&plan, Link::default(), peer).summary;
     let page = page(&Document::new(documents::part(), plan, summary));
     assert_eq!(tile(&page, "Errors"), "300");
-    assert!(page.contains("200 replies of 4xx and 5xx (50.0 %)"));
-    assert!(page.contains("200 unexpected replies (50.0 %)"));
+    assert!(page.contains("75.0 % of 400 calls"));
+    // One that is both counts as unexpected.
+    assert!(page.contains("100 replies of 4xx and 5xx"));
+    assert!(page.contains("200 unexpected replies"));
 }
 
 #[test]

@@ -1,8 +1,15 @@
 //! Outcomes of objectives, in every form of report.
 
+use std::time::Duration;
+
+use httperf_plan::objective::{Objective, Scope, ScopedObjective};
+use httperf_plan::{ModelApi, Phases, Plan, Streams};
 use httperf_report::junit::{self, Status, Suite};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Kept, csv_header, csv_row, html};
+
+use httperf_stats::Summary;
+use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, RequestSeen, reply, run, scenarios};
 
 use crate::documents;
 
@@ -114,4 +121,121 @@ fn an_invalid_run_is_an_error_and_a_suspect_one_passes_with_its_reasons() {
     let invalid = verdict(&Document::new(documents::part(), documents::one_second().plan, summary));
     let Status::Error(why) = &invalid.status else { panic!("{invalid:?}") };
     assert!(why.starts_with("INVALID rate: "), "{why}");
+}
+
+/// Objectives that a good server meets and a bad one misses, and those of them that a step does not have, or no part.
+const OBJECTIVES: [(&str, Has); 21] = [
+    ("p50<200ms", Has::AllScopes),
+    ("p90<=200ms", Has::AllScopes),
+    ("mean<200ms", Has::AllScopes),
+    ("min<200ms", Has::AllScopes),
+    ("max<200ms", Has::AllScopes),
+    ("service.p50<200ms", Has::AllScopes),
+    ("service.max<200ms", Has::AllScopes),
+    ("first.p50<200ms", Has::AllScopes),
+    ("ttft.p50<200ms", Has::AllScopes),
+    ("errors<10%", Has::AllScopes),
+    ("failed<=10%", Has::AllScopes),
+    ("unexpected<10%", Has::AllScopes),
+    ("checks>=90%", Has::AllScopes),
+    ("checks>90%", Has::AllScopes),
+    ("abandoned<10%", Has::AllScopes),
+    ("replies>=95/s", Has::AllScopes),
+    ("session.p50<1s", Has::NoStep),
+    ("session.max<1s", Has::NoStep),
+    ("response.p50<200ms", Has::WholeRun),
+    ("2xx>=90%", Has::WholeRun),
+    ("5xx<10%", Has::WholeRun),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Has {
+    AllScopes,
+    NoStep,
+    WholeRun,
+}
+
+/// A run of visits of two steps, each of which every server answers like a language model, if it does.
+fn run_against(is_good: bool) -> (Plan, Summary) {
+    let workload = r#"
+        base = "http://shop"
+        [arrivals]
+        phases = [{ name = "p", for = "4s", rate = "100/s" }]
+        [[scenario]]
+        name = "s"
+        steps = [{ run = "a.hurl" }]
+    "#;
+    let step = |name: &str| {
+        format!("# @name {name}\nGET {{{{base}}}}/{name}\nHTTP 200\n[Asserts]\nbody contains \"x\"\n\n")
+    };
+    let plan = scenarios(workload, &[("a.hurl", &[step("look"), step("buy")].concat())]).with(|plan| {
+        plan.replies.streams = Streams { model: Some(ModelApi::OpenAi), ..Streams::default() };
+        plan.phases = Phases { drain: Duration::from_secs(5), ..Phases::default() };
+    });
+    let peer = HttpPeer::new(move |request: &RequestSeen| {
+        let answer = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        let answer = reply(200, "Content-Type: text/event-stream\r\n", answer);
+        let slow = Duration::from_millis(700);
+        match (is_good, request.connection / 10_usize.pow(request.index as u32) % 10) {
+            (true, _) => vec![Action::Send(Duration::from_millis(10), answer)],
+            (false, 0..4) => vec![Action::Send(slow, answer)],
+            (false, 4..7) => vec![Action::Send(slow, reply(500, "", "no"))],
+            (false, _) => vec![Action::Reset(slow)],
+        }
+    });
+    let summary = run(&plan, Link::default(), peer).summary;
+    (plan, summary)
+}
+
+/// Every objective for every part of a run, in every form of report, against a server that keeps it and one that does not.
+#[test]
+fn every_objective_can_be_met_and_missed_in_every_scope_and_form() {
+    let scopes = [
+        None,
+        Some(Scope::Scenario("s".to_owned())),
+        Some(Scope::Step { scenario: None, step: "look".to_owned() }),
+        Some(Scope::Step { scenario: Some("s".to_owned()), step: "buy".to_owned() }),
+        Some(Scope::Phase("p".to_owned())),
+    ];
+    for (is_good, expected) in [(true, Kept::Met), (false, Kept::Missed)] {
+        let (plan, summary) = run_against(is_good);
+        for (text, has) in OBJECTIVES {
+            for scope in &scopes {
+                let objective: Objective = text.parse().expect("an objective");
+                let is_step = matches!(scope, Some(Scope::Step { .. }));
+                let is_had = has == Has::AllScopes || scope.is_none() || has == Has::NoStep && !is_step;
+                if let Some(scope) = scope {
+                    assert_eq!(scope.has(objective), is_had, "{}", scope.name_of(objective));
+                }
+                if !is_had {
+                    continue;
+                }
+                let plan = plan.clone().with(|plan| match scope {
+                    None => plan.objectives.all = vec![objective],
+                    Some(scope) => {
+                        plan.objectives.scoped = vec![ScopedObjective { scope: scope.clone(), objective }]
+                    }
+                });
+                let document = Document::new(documents::part(), plan, summary.clone());
+                let [judged] = &document.objectives[..] else { panic!("{:?}", document.objectives) };
+                let name = judged.name();
+                assert_eq!(judged.outcome, expected, "{name} {is_good}: {judged}");
+                // The exit status follows from it.
+                assert_eq!(document.met_objectives(), is_good, "{name}");
+                let report = document.text(true);
+                let line = section(&report).and_then(|section| section.lines().nth(1)).expect("a line");
+                assert!(line.starts_with(&format!("  {expected:<8} {name} ")), "{name}: {line}");
+                let word = if is_good { "PASS" } else { "FAIL" };
+                assert!(report.contains(&format!("objectives   {word}")), "{name}: {report}");
+                let json: serde_json::Value = serde_json::from_str(&document.json()).expect("it is JSON");
+                let told = if is_good { "met" } else { "missed" };
+                assert_eq!(json["objectives"][0]["outcome"], told, "{name}");
+                let suite = Suite::of(&document);
+                let case = suite.cases.iter().find(|case| case.class == "objective").expect("a case");
+                assert_eq!((&case.name, case.status == Status::Passed), (&name, is_good));
+                let csv = csv_row(&document);
+                assert!(csv.contains(&format!("{name} {expected}")), "{name}: {csv}");
+            }
+        }
+    }
 }

@@ -383,6 +383,7 @@ impl Recorder {
                 interval.replies += 1;
                 interval.http_errors += u64::from(status >= 400 && !sample.expected);
                 interval.unexpected += u64::from(outcome == CallOutcome::Unexpected);
+                interval.error_replies += u64::from(outcome != CallOutcome::Success);
             }
             None => interval.failed_calls += 1,
         }
@@ -417,7 +418,7 @@ impl Recorder {
             groups.add(group, sample);
         }
         if let (Some(visits), Some(step), true) = (&mut self.visits, sample.step, is_measured) {
-            visits.add_call(step.place, sample);
+            visits.add_call(step.place, sample, self.series.current().phase);
         }
         if let Some(recorded) = sample.recorded {
             self.of(sample.intended).replay.get_or_insert_default().add(recorded, sample);

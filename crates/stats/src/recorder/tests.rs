@@ -387,7 +387,7 @@ fn the_series_counts_visits_if_there_are_any() {
     let end = |ended, fate| VisitEnd { scenario: 0, intended: at(1000), ended: at(ended), fate };
     (0..4).for_each(|_| recorder.visit_started());
     recorder.checks_failed(3);
-    recorder.visit_ended(&end(1500, Fate::Abandoned(Some(0))));
+    recorder.visit_ended(&end(1500, Fate::Abandoned { step: Some(0), obstacle: None }));
     let told = recorder.end_interval(at(2000)).unwrap();
     let expected = VisitCounts { open: 3, completed: 0, abandoned: 1, checks_failed: 3 };
     assert_eq!(told.visits, Some(expected));

@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use httperf_load::requests::Content;
-use httperf_load::scenario::{Action, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit};
+use httperf_load::scenario::{self, Action, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit};
 use httperf_plan::scenario::{Reach, Scenarios};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_proto::http1;
 use httperf_proto::request::Request;
-use httperf_stats::{FailedLook, Fate, Instant, Mismatch, StepPlace, VisitEnd};
+use httperf_stats::{FailedLook, Fate, Instant, Lack, Mismatch, Obstacle, StepCall, StepPlace, VisitEnd};
 
 use super::sessions::Session;
 use super::{Dispatch, Policy, Timer};
@@ -59,6 +59,23 @@ impl<'a> Scenario<'a> {
     }
 }
 
+/// Returns an obstacle as results have it.
+fn recorded(obstacle: scenario::Obstacle) -> Obstacle {
+    match obstacle {
+        scenario::Obstacle::Loop => Obstacle::Loop,
+        scenario::Obstacle::Unset(unset) => Obstacle::Variable {
+            slot: unset.slot,
+            lack: match unset.lack {
+                scenario::Lack::Value => Lack::Value,
+                scenario::Lack::List => Lack::List,
+                scenario::Lack::Object => Lack::Object,
+                scenario::Lack::Bytes => Lack::Bytes,
+                scenario::Lack::Filter => Lack::Filter,
+            },
+        },
+    }
+}
+
 /// Reads the values of a field of a header block.
 fn read_values<'h>(head: &'h [u8], name: &[u8], take: &mut dyn FnMut(&'h [u8])) {
     http1::values(head, name).for_each(take);
@@ -72,12 +89,8 @@ impl Dispatch<'_> {
         let Some(visit) = &mut session.scenario else { return };
         let mut clock = || cx.connections.wall_clock();
         match visit.advance(&scenario.program, &mut clock, &mut scenario.scratch) {
-            Action::Finished => {
-                session.is_cut = false;
-                self.end_session(key, true, cx);
-            }
-            Action::Failed => self.end_session(key, false, cx),
-            Action::Call(_) | Action::Think(_) if session.is_cut => self.end_session(key, true, cx),
+            Action::Finished => self.end_session(key, true, cx),
+            Action::Failed => self.fail_visit(key, cx),
             Action::Call(request) => self.make_step(key, request, cx),
             Action::Think(pause) => {
                 let at = session.ready_at + pause;
@@ -106,10 +119,13 @@ impl Dispatch<'_> {
         } else {
             let mut clock = || cx.connections.wall_clock();
             let filled = scenario.program.fill(visit, place, &mut clock, &mut scenario.buffers);
-            let Ok(material) = filled else {
-                // A variable has no value: the step cannot be made.
-                self.end_session(key, false, cx);
-                return;
+            let material = match filled {
+                Ok(material) => material,
+                Err(unset) => {
+                    visit.obstruct(unset);
+                    self.fail_visit(key, cx);
+                    return;
+                }
             };
             let cookie = jars.header(target, material.uri, clock);
             let websocket =
@@ -144,6 +160,21 @@ impl Dispatch<'_> {
         });
         let slot = session.queue_step(target, call);
         self.drive_slot(Owner { session: key, slot }, cx);
+    }
+
+    /// Ends a visit at a step that failed. A call that was due and could not be made is one that failed.
+    fn fail_visit<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let session = &self.sessions[key];
+        if let Some(visit) = &session.scenario
+            && let Some((obstacle, step)) = visit.obstacle()
+        {
+            let step = step.map(|step| StepCall {
+                place: StepPlace { scenario: visit.scenario(), step },
+                failed: Some(FailedLook::Unmade(recorded(obstacle))),
+            });
+            cx.run.call_unmade(step, session.ready_at, cx.now);
+        }
+        self.end_session(key, false, cx);
     }
 
     /// Judges a complete reply to a step of a scenario. Returns its first failure.
@@ -233,10 +264,10 @@ impl Dispatch<'_> {
     /// Records the end of a visit.
     pub(super) fn record_visit(session: &Session<'_>, completed: bool, now: Instant, run: &mut Run<'_>) {
         let Some(visit) = &session.scenario else { return };
-        let fate = match (completed, session.is_cut) {
-            (true, false) => Fate::Completed,
-            (true, true) => Fate::Cut,
-            (false, _) => Fate::Abandoned(visit.step()),
+        let fate = match visit.obstacle() {
+            _ if completed => Fate::Completed,
+            Some((obstacle, step)) => Fate::Abandoned { step, obstacle: Some(recorded(obstacle)) },
+            None => Fate::Abandoned { step: visit.step(), obstacle: None },
         };
         Self::record_fate(session, fate, now, run);
     }

@@ -356,6 +356,40 @@ impl Run<'_> {
         record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
     }
 
+    /// Records a call that was due and could not be made: one that failed before anything of it was sent.
+    pub(in crate::worker) fn call_unmade(&mut self, step: Option<StepCall>, intended: Instant, now: Instant) {
+        let call = self.next_serial();
+        self.calls_created += 1;
+        self.recorder.call_made(intended);
+        if self.plan.replies.streams.grpc.is_some() {
+            self.recorder.grpc_unanswered(intended);
+        }
+        let sample = Sample {
+            call,
+            uri: b"(not made)",
+            status: None,
+            intended,
+            sent: None,
+            stalled: Duration::ZERO,
+            first_byte: None,
+            done: now,
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
+            carrier: None,
+            receive_lag: None,
+            kernel: None,
+            step,
+            recorded: None,
+            stream: None,
+            rpc: None,
+            expected: false,
+        };
+        record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, SlowDetail::default);
+    }
+
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
         let complete = |(key, call): (CallKey, &Call)| call.done_at().map(|_| (key, call.streamed_size()));
@@ -747,7 +781,7 @@ impl Run<'_> {
         };
         let mut cx = TalkCx { plan, recorder, due: call.intended, now, out };
         let mut said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
-        if *is_closing && !said.is_broken {
+        if *is_closing && !said.is_broken && !talk.goes_on(plan) {
             said = talk.finish(&mut cx);
         }
         call.deadline = talk.deadline(plan);
@@ -805,10 +839,15 @@ impl Run<'_> {
         });
     }
 
-    /// The run's time is over: nothing new is said on WebSockets. Returns those that are open, with their connections.
+    /// The run's time is over: nothing new is said on WebSockets, but for those that go on. Returns the others that are
+    /// open, with their connections.
     pub(in crate::worker) fn close_talks(&mut self) -> Vec<(CallKey, ConnectionKey)> {
         self.is_closing = true;
-        let open = |(key, call): (CallKey, &Call)| Some((key, call.talk.as_ref()?.connection()?));
+        let plan = self.plan;
+        let open = |(key, call): (CallKey, &Call)| {
+            let talk = call.talk.as_ref().filter(|talk| !talk.goes_on(plan))?;
+            Some((key, talk.connection()?))
+        };
         self.calls.iter().filter_map(open).collect()
     }
 

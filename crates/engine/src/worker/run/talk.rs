@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_load::websocket::Talk as Script;
-use httperf_plan::{Answer, Plan, WebSocket};
+use httperf_plan::{Answer, Plan, WebSocket, Workload};
 use httperf_proto::request::Request;
 use httperf_proto::websocket::close::{self, GOING_AWAY, NORMAL_CLOSURE};
 use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal, Violation};
@@ -272,6 +272,13 @@ impl Talk {
             self.stage = Stage::Finishing;
         }
         self.go_on(cx)
+    }
+
+    /// Returns whether it goes on when no more is offered: visits do, and it ends by itself.
+    pub(super) fn goes_on(&self, plan: &Plan) -> bool {
+        let websocket = self.websocket(plan);
+        let is_counted = websocket.messages.is_some() && websocket.message.is_some();
+        matches!(plan.workload, Workload::Scenarios(_)) && (is_counted || websocket.lasts.is_some())
     }
 
     /// Sends what is due, and closes it if nothing is left to do. Returns what came of it.

@@ -17,13 +17,21 @@ pub enum ObjectiveError {
         /// The thing that the plan lacks.
         needed: &'static str,
     },
+    /// The plan has no place for what one of a part of the run is about.
+    #[error("objectives: `{name}` needs {needed}")]
+    PartNeeds {
+        /// The objective with its part.
+        name: String,
+        /// The thing that the plan lacks.
+        needed: &'static str,
+    },
     /// Nothing happens in the run for which it could be ended.
     #[error("--abort-on-slo: needs {CALLS}")]
     NoCalls,
     /// None of them can be told while the run goes on.
     #[error(
         "--abort-on-slo: expected an objective that can be told while the run goes on (over latency, errors, failed, \
-         unexpected or replies), got `{0}`"
+         unexpected or replies), got {0}"
     )]
     Unwatchable(String),
 }
@@ -36,12 +44,22 @@ pub(super) fn check(plan: &Plan) -> Result<(), ObjectiveError> {
             return Err(ObjectiveError::Needs { objective, needed: options_of(need) });
         }
     }
+    for scoped in &plan.objectives.scoped {
+        if let Some(need) = scoped.objective.need(plan) {
+            return Err(ObjectiveError::PartNeeds { name: scoped.name(), needed: options_of(need) });
+        }
+    }
     if plan.objectives.abort && !plan.makes_calls() {
         return Err(ObjectiveError::NoCalls);
     }
     if plan.objectives.abort && !objectives.iter().any(|&objective| can_watch(objective, plan)) {
         let names: Vec<String> = objectives.iter().map(ToString::to_string).collect();
-        return Err(ObjectiveError::Unwatchable(names.join(", ")));
+        let got = match (names.is_empty(), plan.objectives.scoped.is_empty()) {
+            (false, _) => format!("`{}`", names.join(", ")),
+            (true, false) => "objectives for scenarios, steps and phases alone".to_owned(),
+            (true, true) => "no objective".to_owned(),
+        };
+        return Err(ObjectiveError::Unwatchable(got));
     }
     Ok(())
 }
@@ -54,7 +72,7 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
             Metric::Time { clock, .. } => clock == Clock::Latency,
             Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
             Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
-            Metric::Share(Share::Checks | Share::Good) => false,
+            Metric::Share(Share::Checks | Share::Abandoned | Share::Good) => false,
             Metric::Replies => true,
         }
 }
@@ -63,7 +81,7 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
 fn options_of(need: Need) -> &'static str {
     match need {
         Need::Tls => "TLS, which an https:// URL or --ssl asks for",
-        Need::Sessions => "a session workload (--wsess, --wsesslog or --wsesspage)",
+        Need::Sessions => "a session workload (--wsess, --wsesslog or --wsesspage, or a workload file)",
         Need::Schedule => "arrivals on a schedule (--rate, --period or --request-rate)",
         Need::Streams => "replies that are read as streams, which --stream=off turns off",
         Need::Answers => "messages on WebSockets that are to be answered (a ws:// URL, or --websocket)",
@@ -84,7 +102,16 @@ mod tests {
     fn what_a_run_cannot_measure_is_refused() {
         for (argv, objective, needed) in [
             (&[][..], "handshake.p99<5ms", "TLS, which an https:// URL or --ssl asks for"),
-            (&[], "session.p99<1s", "a session workload (--wsess, --wsesslog or --wsesspage)"),
+            (
+                &[],
+                "session.p99<1s",
+                "a session workload (--wsess, --wsesslog or --wsesspage, or a workload file)",
+            ),
+            (
+                &[],
+                "abandoned<1%",
+                "a session workload (--wsess, --wsesslog or --wsesspage, or a workload file)",
+            ),
             (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
             (
                 &[],
@@ -118,7 +145,7 @@ mod tests {
     fn what_a_run_can_measure_is_planned() {
         for argv in [
             &["--ssl", "--slo=handshake.p99<5ms,connect.p99<10ms"][..],
-            &["--wsess=1,1,0", "--slo=session.p99<1s"],
+            &["--wsess=1,1,0", "--slo=session.p99<1s,abandoned<1%"],
             &["--rate=5", "--slo=lag.p99<1ms"],
             &["--request-rate=5", "--duration=1", "--slo=lag.p99<1ms"],
             &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],

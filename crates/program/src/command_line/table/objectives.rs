@@ -18,7 +18,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              met.",
             "Before the relation (<, <=, > or >=) stands a percentile, mean, min or max of the latency \
              (p99, p99.9, max) or of another time (service.p99; response, transfer, connect, handshake, \
-             session, lag); or a share: errors, failed, unexpected, 2xx, 5xx and so on; or replies, per \
+             session, lag); or a share: errors, failed, unexpected, abandoned, 2xx, 5xx and so on; or replies, per \
              second. Behind it stands a number with its unit: us, ms, s, m, h or %. Percentiles count calls \
              without a usable reply as slower than any other. docs/guide/objectives.md tells more.",
         ])

@@ -59,7 +59,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.warmup = seconds("--warmup", value)?;
             Ok(())
         }),
-    Opt::with_value("drain", "X", "lets calls under way finish in the X seconds after --runtime")
+    Opt::with_value("drain", "X", "lets calls, sessions and visits under way finish in the X seconds after --runtime")
         .details(&[
             "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
              time is over. Nothing is offered meanwhile, and rates do not count it.",

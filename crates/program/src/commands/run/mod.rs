@@ -8,6 +8,7 @@ mod options;
 mod shown;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,14 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
     files.read.push(args.file.clone());
+    let gaps = match &plan.workload {
+        Workload::Scenarios(scenarios) => scenarios.gaps(),
+        _ => Vec::new(),
+    };
     if args.checks_only {
+        if !gaps.is_empty() {
+            return Err(tell(program, &gaps));
+        }
         ensure_run_apart(&joined, &plan, &files.read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
     }
@@ -64,6 +72,8 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     }
     let plan =
         plan.edit(|plan| plan.watch.steps = args.traces).map_err(|error| program.fail(&error.into()))?;
+    // Some visits may never come to it.
+    gaps.iter().for_each(|gap| program.warn(format_args!("{gap}; visits that come to it are abandoned")));
     warn_of_closed_loop(program, &plan);
     let is_single = matches!(&plan.workload, Workload::Scenarios(scenarios) if scenarios.count == 1);
     let status = runner::run(program, &joined, plan, &files.read);
@@ -187,7 +197,7 @@ pub(crate) fn elsewhere(
 }
 
 /// Prints all problems, with their number if there are several.
-fn tell(program: &Program, problems: &[FileProblem]) -> ExitCode {
+fn tell(program: &Program, problems: &[impl Display]) -> ExitCode {
     for problem in problems {
         program.say_bare(problem);
     }

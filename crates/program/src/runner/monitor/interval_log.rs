@@ -230,7 +230,7 @@ mod tests {
             line,
             r#"{"from_s":9.0,"length_s":1.0,"phase":"measured","arrivals":1000,"offered":1000,"sent":1000,"#
                 .to_owned()
-                + r#""replies":999,"http_errors":3,"unexpected":0,"failed_calls":0,"errors":{"client-timo":1,"connreset":1},"#
+                + r#""replies":999,"http_errors":3,"unexpected":0,"failed_calls":2,"errors":{"client-timo":1,"connreset":1},"#
                 + r#""open":12,"lag_max_us":129,"#
                 + r#""latency_us":{"p50":310,"p90":310,"p99":920,"p999":null,"max":1590,"count":999},"#
                 + r#""latency_classes_us":[[310,979],[920,15],[1590,5]]}"#

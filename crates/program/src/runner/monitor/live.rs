@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
-use httperf_stats::{Classes, Failure, Interval, Phase, Series, StreamCounts};
+use httperf_stats::{Classes, Failure, Interval, Series, StreamCounts};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
@@ -156,43 +156,6 @@ impl Consumer for Live {
     }
 }
 
-/// The verdict so far, in a line. The report judges with more to go by.
-/// `due`: how many arrivals should have been due in an interval, if that is known.
-fn so_far(intervals: &[Interval], due: impl Fn(&Interval) -> Option<f64>) -> String {
-    let measured = || intervals.iter().filter(|interval| interval.phase == Phase::Measured);
-    let mut lags: Vec<Duration> = measured().map(|interval| interval.lag_max).collect();
-    if lags.is_empty() {
-        return "nothing measured yet".into();
-    }
-    // That of a usual second: one late second is no verdict.
-    lags.sort_unstable();
-    let lag = lags[lags.len() / 2];
-    let mut latency = Classes::default();
-    measured().for_each(|interval| latency.merge(&interval.latency));
-    let slow = latency.quantile(0.99);
-    if lag >= LAG_OF_NOTE && slow.is_some_and(|slow| lag.as_secs_f64() > slow.as_secs_f64() * LAG_SHARE) {
-        let [lag, slow] = [Some(lag), slow].map(figures::millis);
-        return format!("SUSPECT, the generator is up to {lag} ms late, with a p99 of {slow} ms");
-    }
-    let (due, started) = measured()
-        .filter_map(|interval| Some((due(interval)?, interval.arrivals)))
-        .fold((0.0, 0), |sums, (due, started)| (sums.0 + due, sums.1 + started));
-    // Random arrivals vary by the root of their number.
-    if due - started as f64 > due * MISSING_OF_NOTE + 3.0 * due.sqrt() {
-        return format!("SUSPECT, {started} arrivals have started of {due:.0} that were due");
-    }
-    "VALID".into()
-}
-
-/// A generator that is less late than this is no matter, however quick the server.
-const LAG_OF_NOTE: Duration = Duration::from_millis(1);
-
-/// The share of the latency from which on the generator's own delay matters.
-const LAG_SHARE: f64 = 0.5;
-
-/// The share of the arrivals that may be missing.
-const MISSING_OF_NOTE: f64 = 0.02;
-
 /// All that the picture is a function of.
 struct View<'a> {
     standing: &'a Standing,
@@ -213,7 +176,7 @@ const FIGURE_WIDTH: usize = 7;
 const TWO_COLUMNS: u16 = 72;
 
 /// Lines of the picture without figures and charts.
-const OTHER_LINES: u16 = 6;
+const OTHER_LINES: u16 = 5;
 
 /// The number of figures that are shown on any screen.
 const FIGURES_MIN: usize = 3;
@@ -227,12 +190,11 @@ impl View<'_> {
         let mut figures = self.figures(is_wide);
         // What is below them comes first.
         figures.truncate(usize::from(frame.area().height.saturating_sub(OTHER_LINES)).max(FIGURES_MIN));
-        let [head, figures_area, table, charts, verdict, foot] = Layout::vertical([
+        let [head, figures_area, table, charts, foot] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(figures.len() as u16),
             Constraint::Length(3),
             Constraint::Fill(1),
-            Constraint::Length(1),
             Constraint::Length(1),
         ])
         .areas(frame.area());
@@ -240,7 +202,6 @@ impl View<'_> {
         frame.render_widget(Paragraph::new(figures), figures_area);
         frame.render_widget(Paragraph::new(self.table(is_wide)), table);
         self.charts(frame, charts, is_wide);
-        frame.render_widget(self.verdict(), verdict);
         frame.render_widget(self.foot(), foot);
     }
 
@@ -275,11 +236,16 @@ impl View<'_> {
         let warning = if is_late { "LATE: " } else { "" };
         let classes: Vec<String> = Failure::ALL
             .into_iter()
-            .filter(|&class| so_far.errors.count(class) > 0)
-            .map(|class| format!("{class} {}", so_far.errors.count(class)))
+            .filter(|&class| so_far.failures.count(class) > 0)
+            .map(|class| format!("{class} {}", so_far.failures.count(class)))
             .collect();
-        let total = so_far.errors.total();
-        let errors = if total == 0 { "0".to_owned() } else { format!("{total}: {}", classes.join(", ")) };
+        let failed = so_far.failures.total();
+        let failures =
+            if failed == 0 { "none".to_owned() } else { format!("{failed}: {}", classes.join(", ")) };
+        let errors = match so_far.errors.errors() {
+            0 => "none".to_owned(),
+            errors => format!("{errors} ({})", so_far.errors.percent()),
+        };
         let named = |name: &str, figure: String, style: Style| {
             let name = Span::styled(format!("{name:<NAME_WIDTH$}"), self.style(Color::Cyan));
             vec![name, Span::styled(figure, style)]
@@ -296,8 +262,8 @@ impl View<'_> {
                 named("Lag max", format!("{warning}{} ms, {} ms so far", lags[0], lags[1]), alarm(is_late)),
             ],
             [
-                named("4xx, 5xx", so_far.http_errors.to_string(), alarm(so_far.http_errors > 0)),
-                named("Errors", errors, alarm(total > 0)),
+                named("Errors", errors, alarm(so_far.errors.errors() > 0)),
+                named("Conn errors", failures, alarm(failed > 0)),
             ],
         ];
         if let Some(visits) = &so_far.visits {
@@ -437,15 +403,6 @@ impl View<'_> {
         frame.render_widget(chart, area);
     }
 
-    fn verdict(&self) -> Line<'static> {
-        let verdict = so_far(self.standing.recent(), |interval| self.standing.outline.due(interval));
-        let style = if verdict.starts_with("SUSPECT") { self.style(Color::Red) } else { Style::new() };
-        Line::from(vec![
-            Span::styled("Verdict so far: ", self.style(Color::Cyan)),
-            Span::styled(verdict, style),
-        ])
-    }
-
     fn foot(&self) -> Line<'static> {
         match self.message {
             Some(message) => Line::styled(message.to_owned(), self.style(Color::Red)),
@@ -469,6 +426,7 @@ fn axis_label(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use httperf_stats::Phase;
     use ratatui::backend::TestBackend;
 
     use super::super::standing::examples;
@@ -557,33 +515,5 @@ mod tests {
         assert!(
             backend.buffer().content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
         );
-    }
-
-    fn judged(due: Option<f64>, change: impl Fn(&mut Interval)) -> String {
-        let mut intervals: Vec<Interval> =
-            (0..10).map(|number| examples::second(number, Phase::Measured)).collect();
-        intervals.iter_mut().for_each(change);
-        so_far(&intervals, |_| due)
-    }
-
-    #[test]
-    fn the_verdict_is_that_of_usual_seconds() {
-        assert_eq!(judged(Some(1000.0), |_| {}), "VALID");
-        assert_eq!(judged(None, |_| {}), "VALID");
-        let one_late_second = |interval: &mut Interval| {
-            if interval.from.is_zero() {
-                interval.lag_max = Duration::from_millis(50);
-            }
-        };
-        assert_eq!(judged(Some(1000.0), one_late_second), "VALID");
-        assert_eq!(
-            judged(Some(1000.0), |interval| interval.lag_max = Duration::from_millis(50)),
-            "SUSPECT, the generator is up to 50 ms late, with a p99 of 0.92 ms"
-        );
-        assert_eq!(
-            judged(Some(1000.0), |interval| interval.arrivals = 900),
-            "SUSPECT, 9000 arrivals have started of 10000 that were due"
-        );
-        assert_eq!(judged(Some(1000.0), |interval| interval.phase = Phase::WarmUp), "nothing measured yet");
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Figure, Metric, Objective, Share};
+use httperf_report::ErrorFigures;
 use httperf_stats::{Classes, Interval, Phase, Series, rank, samples_needed};
 
 use super::{Consumer, WatchOutcome};
@@ -73,8 +74,7 @@ struct SeenIntervals {
     latency: Classes,
     replies: u64,
     http_errors: u64,
-    unexpected: u64,
-    failed: u64,
+    errors: ErrorFigures,
     /// Seconds that are over, the replies in them, and those in the last of them.
     seconds: u64,
     replies_in_seconds: u64,
@@ -86,8 +86,7 @@ impl SeenIntervals {
         self.latency.merge(&interval.latency);
         self.replies += interval.replies;
         self.http_errors += interval.http_errors;
-        self.unexpected += interval.unexpected;
-        self.failed += interval.failed_calls;
+        self.errors.add(interval);
         if interval.length >= SECOND {
             self.seconds += 1;
             self.replies_in_seconds += interval.replies;
@@ -110,7 +109,7 @@ impl SeenIntervals {
 
     fn misses_time(&self, objective: Objective, figure: Figure) -> bool {
         let is_upper = objective.relation().is_upper();
-        let (count, endless) = (self.latency.total(), self.failed + self.unexpected);
+        let (count, endless) = (self.latency.total(), self.errors.failed + self.errors.unexpected);
         let all = count + endless;
         let needed = match figure {
             Figure::Quantile(share) => samples_needed(share).max(CALLS_MIN),
@@ -144,14 +143,11 @@ impl SeenIntervals {
 
     fn misses_share(&self, objective: Objective, share: Share) -> bool {
         let (part, whole) = match share {
-            // Unexpected replies may be among those of status 400 and above.
-            Share::Errors => {
-                (self.failed + self.http_errors.max(self.unexpected), self.replies + self.failed)
-            }
-            Share::Failed => (self.failed, self.replies + self.failed),
-            Share::Unexpected => (self.unexpected, self.replies + self.failed),
-            // Intervals count neither; such an objective is not watched.
-            Share::Checks | Share::Good => return false,
+            Share::Errors => (self.errors.errors(), self.errors.whole()),
+            Share::Failed => (self.errors.failed, self.errors.whole()),
+            Share::Unexpected => (self.errors.unexpected, self.errors.whole()),
+            // Intervals count none of these; such an objective is not watched.
+            Share::Checks | Share::Abandoned | Share::Good => return false,
             // At most.
             Share::Status(_) => (self.replies - self.http_errors, self.replies),
         };

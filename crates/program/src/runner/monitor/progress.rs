@@ -152,10 +152,16 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
         add(4, format!("{} streams open", streams.open));
         add(5, format!("{} {what}/s", figures::rate(last.rate(count))));
     }
-    let errors = so_far.errors.total();
+    let errors = so_far.errors.errors();
     add(7, format!("{errors} error{}", if errors == 1 { "" } else { "s" }));
-    if so_far.http_errors > 0 {
-        add(4, format!("{} of 4xx/5xx", so_far.http_errors));
+    if so_far.errors.http_errors > 0 {
+        add(4, format!("{} of 4xx/5xx", so_far.errors.http_errors));
+    }
+    match so_far.failures.total() {
+        _ if so_far.errors.of_connections => {}
+        0 => {}
+        1 => add(3, "1 connection failed".to_owned()),
+        failed => add(3, format!("{failed} connections failed")),
     }
     let millis = |classes: &Classes, share| figures::millis(classes.supported_quantile(share));
     add(5, format!("p50 {} p99 {} ms", millis(&last.latency, 0.5), millis(&last.latency, 0.99)));
@@ -197,10 +203,10 @@ mod tests {
             [
                 "3s  1:02 left  warm-up  1000/1000 conn/s  992 replies/s  0 errors  p50 0.31 p99 0.92 ms  \
              (so far 0.31, 0.92)",
-                "17s  48s left  measuring  1000/1000 conn/s  1006 replies/s  2 errors  3 of 4xx/5xx  \
-             p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
-                "1:07  3s left  draining  996 replies/s  12 errors  18 of 4xx/5xx  p50 0.31 p99 0.92 ms  \
-             (so far 0.31, 0.92)",
+                "17s  48s left  measuring  1000/1000 conn/s  1006 replies/s  5 errors  3 of 4xx/5xx  \
+             2 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
+                "1:07  3s left  draining  996 replies/s  30 errors  18 of 4xx/5xx  \
+             12 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
             ]
         );
     }
@@ -223,8 +229,8 @@ mod tests {
         assert_eq!(
             [80, 40, 20].map(|width| line(TIMED, &seconds, width)),
             [
-                "17s  measuring  1000/1000 conn/s  2 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms",
-                "17s  1000/1000 conn/s  2 errors",
+                "17s  measuring  1000/1000 conn/s  5 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms",
+                "17s  1000/1000 conn/s  5 errors",
                 "17s",
             ]
         );
@@ -239,10 +245,10 @@ mod tests {
             lines,
             [
                 "12s  18s left  hold at the l…  20.0/20.0 visits/s  1001 replies/s  41 visits under way  \
-                 216 completed  4 abandoned  8 failed checks  2 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms  \
+                 216 completed  4 abandoned  8 failed checks  5 errors  3 of 4xx/5xx  2 connections failed  p50 0.31 p99 0.92 ms  \
                  (so far 0.31, 0.92)",
-                "12s  hold at the l…  20.0/20.0 visits/s  4 abandoned  8 failed checks  2 errors",
-                "12s  hold at the l…  20.0/20.0 visits/s  8 failed checks  2 errors",
+                "12s  hold at the l…  20.0/20.0 visits/s  4 abandoned  8 failed checks  5 errors",
+                "12s  hold at the l…  20.0/20.0 visits/s  8 failed checks  5 errors",
             ]
         );
         for width in 0..250 {

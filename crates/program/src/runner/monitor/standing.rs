@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Plan, Workload};
+use httperf_report::ErrorFigures;
 use httperf_stats::{Classes, Errors, Interval, Phase, StreamCounts, VisitCounts};
 
 /// The number of intervals that are remembered one by one: five minutes of them.
@@ -25,8 +26,6 @@ pub(super) struct Outline {
     /// The kind of an arrival: `conn`, `sess` or `call`.
     pub(super) arrival: &'static str,
     arrivals: Arrivals,
-    /// Arrivals may be over before their schedule is.
-    may_end_early: bool,
     warmup: Duration,
     /// The instant from which no more is offered, if it is known.
     offered_until: Option<Duration>,
@@ -56,16 +55,8 @@ impl Outline {
             Arrivals::Phased(phased) => Some(phased.length()),
             _ => all_started,
         };
-        let may_end_early = match (&plan.arrivals, &plan.workload) {
-            (Arrivals::Phased(phased), Workload::Scenarios(scenarios)) => {
-                let due = phased.arrivals(Duration::ZERO, phased.length());
-                scenarios.end_with_rows() || due >= scenarios.count as f64
-            }
-            _ => false,
-        };
         Self {
             target: target(plan),
-            may_end_early,
             arrival,
             arrivals: plan.arrivals.clone(),
             warmup: plan.phases.warmup,
@@ -140,19 +131,6 @@ impl Outline {
     pub(super) fn is_timed(&self) -> bool {
         !matches!(self.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_))
     }
-
-    /// The number of arrivals due in an interval; `None` if unknown, or none.
-    pub(super) fn due(&self, interval: &Interval) -> Option<f64> {
-        if matches!(self.arrivals, Arrivals::Variable(_)) || self.may_end_early {
-            // The rate may have changed in the middle of it.
-            return None;
-        }
-        if let Arrivals::Phased(phased) = &self.arrivals {
-            return Some(phased.arrivals(interval.from, interval.end())).filter(|&due| due > 0.0);
-        }
-        let to = self.offered_until.map_or(interval.end(), |end| end.min(interval.end()));
-        Some(self.asked(interval.from)? * to.saturating_sub(interval.from).as_secs_f64())
-    }
 }
 
 /// Returns the target of requests, as a URL if they all go to the same place.
@@ -182,8 +160,10 @@ pub(super) struct Standing {
 /// Intervals taken together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
-    pub(super) errors: Errors,
-    pub(super) http_errors: u64,
+    /// Connections that failed, by class.
+    pub(super) failures: Errors,
+    /// Calls in error.
+    pub(super) errors: ErrorFigures,
     pub(super) lag_max: Duration,
     pub(super) latency: Classes,
     /// Visits of scenarios, if there are any. `open` is that of the last interval.
@@ -209,8 +189,8 @@ impl Standing {
         }
         self.phase = interval.phase;
         let so_far = &mut self.so_far;
-        so_far.errors.merge(&interval.errors);
-        so_far.http_errors += interval.http_errors;
+        so_far.failures.merge(&interval.errors);
+        so_far.errors.add(interval);
         so_far.lag_max = so_far.lag_max.max(interval.lag_max);
         so_far.latency.merge(&interval.latency);
         if let Some(visits) = &interval.visits {
@@ -358,6 +338,7 @@ pub(super) mod examples {
             interval.errors.add(Failure::ClientTimeout);
             interval.errors.add(Failure::Reset);
             interval.http_errors = 3;
+            (interval.failed_calls, interval.error_replies) = (2, 3);
         }
         interval
     }
@@ -404,9 +385,6 @@ mod tests {
     fn once_all_is_offered_nothing_is_asked_for() {
         let outline = Outline::new(&examples::plan(&["--rate=10", "--num-conns=1000", "--runtime=60"]));
         assert_eq!([64, 65].map(|at| outline.asked(seconds(at))), [Some(10.0), None]);
-        let outline = Outline::new(&examples::plan(&["--rate=10", "--num-conns=35"]));
-        let due = |number| outline.due(&examples::second(number, Phase::Measured)).map(f64::round);
-        assert_eq!([2, 3, 4].map(due), [Some(10.0), Some(5.0), None]);
     }
 
     #[test]
@@ -414,7 +392,6 @@ mod tests {
         let outline = Outline::new(&examples::plan(&["--period=v0.1,2,0.01,3"]));
         let asked = |at| outline.asked(seconds(at)).map(f64::round);
         assert_eq!([0, 1, 2, 4, 5].map(asked), [10.0, 10.0, 100.0, 100.0, 10.0].map(Some));
-        assert_eq!(outline.due(&examples::second(0, Phase::Measured)), None);
     }
 
     #[test]
@@ -426,11 +403,6 @@ mod tests {
         assert_eq!(seen(5), (named("ramp", 5), Some(10.0)));
         assert_eq!(seen(10), (named("hold at the l…", 20), Some(20.0)));
         assert_eq!(seen(30), (None, None));
-        let due = |at| outline.due(&examples::second(at, Phase::Measured));
-        assert_eq!([0, 9, 10, 31].map(due), [Some(1.0), Some(19.0), Some(20.0), None]);
-        let mut few = examples::visits();
-        few.change_scenarios(|scenarios| scenarios.count = 9);
-        assert_eq!(Outline::new(&few).due(&examples::second(10, Phase::Measured)), None);
     }
 
     #[test]
@@ -439,10 +411,10 @@ mod tests {
         let mut warmup = examples::second(0, Phase::WarmUp);
         warmup.errors.add(Failure::Refused);
         standing.add(&warmup);
-        assert_eq!(standing.so_far.errors.total(), 1);
+        assert_eq!(standing.so_far.failures.total(), 1);
         standing.add(&examples::second(1, Phase::Measured));
         standing.add(&examples::second(2, Phase::Drain));
-        assert_eq!(standing.so_far.errors.total(), 0);
+        assert_eq!(standing.so_far.failures.total(), 0);
         assert_eq!(standing.so_far.latency.total(), 991 + 992);
     }
 

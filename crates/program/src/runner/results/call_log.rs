@@ -350,8 +350,9 @@ impl OfWorkload {
         match self {
             Self::None => {}
             Self::Steps(steps) => {
-                let [scenario, step, failed] = row.step.map_or([""; 3], |step| steps.of_call(step));
-                [scenario, step, steps.phase_at(row.due), failed]
+                let [scenario, step, failed] =
+                    row.step.map_or_else(Default::default, |step| steps.of_call(step));
+                [&scenario, &step, steps.phase_at(row.due), &failed]
                     .iter()
                     .for_each(|field| record.push_field(field.as_bytes()));
             }

@@ -1,9 +1,11 @@
 //! Names of steps, of load phases, and of what a reply failed, for rows of calls.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use httperf_plan::scenario::StepRequest;
+use httperf_plan::scenario::{StepRequest, Variable};
 use httperf_plan::{Arrivals, Phased, Plan, Workload};
+use httperf_report::not_made;
 use httperf_stats::{FailedLook, StepCall};
 
 /// The names in a workload with scenarios.
@@ -11,6 +13,7 @@ use httperf_stats::{FailedLook, StepCall};
 pub(super) struct StepNames {
     scenarios: Vec<ScenarioNames>,
     phased: Option<Phased>,
+    variables: Vec<Variable>,
 }
 
 #[derive(Debug)]
@@ -39,20 +42,23 @@ impl StepNames {
             Arrivals::Phased(phased) => Some(phased.clone()),
             _ => None,
         };
-        Some(Self { scenarios: scenarios.collect(), phased })
+        let scenarios = scenarios.collect();
+        Some(Self { scenarios, phased, variables: workload.variables.clone() })
     }
 
-    /// The scenario and the step of a call, and the expectation that its reply failed; empty if it failed none.
-    pub(super) fn of_call(&self, call: StepCall) -> [&str; 3] {
+    /// The scenario and the step of a call, and the expectation that its reply failed, or why it was not made; empty if
+    /// it failed none.
+    pub(super) fn of_call(&self, call: StepCall) -> [Cow<'_, str>; 3] {
         let scenario = &self.scenarios[call.place.scenario as usize];
         let step = &scenario.steps[call.place.step as usize];
         let failed = match call.failed {
-            None => "",
-            Some(FailedLook::Status) => &step.status,
-            Some(FailedLook::Capture(place)) => &step.captures[place as usize],
-            Some(FailedLook::Check(place)) => &step.checks[place as usize],
+            None => Cow::default(),
+            Some(FailedLook::Status) => step.status.as_str().into(),
+            Some(FailedLook::Capture(place)) => step.captures[place as usize].as_str().into(),
+            Some(FailedLook::Check(place)) => step.checks[place as usize].as_str().into(),
+            Some(FailedLook::Unmade(obstacle)) => not_made(obstacle, &self.variables).into(),
         };
-        [&scenario.name, &step.name, failed]
+        [scenario.name.as_str().into(), step.name.as_str().into(), failed]
     }
 
     /// The load phase in which something is due; empty if the schedule has none.

@@ -288,16 +288,14 @@ impl Dispatch<'_> {
             cx.run.abandon_call(*call, cx.now);
         }
         Self::record_visit(&session, completed, cx.now, cx.run);
-        if !session.is_cut || !completed {
-            cx.run.recorder.session_ended(SessionEnd {
-                completed,
-                intended: session.intended,
-                started: session.started,
-                ended: cx.now,
-                replies: session.replies,
-                connections: session.established,
-            });
-        }
+        cx.run.recorder.session_ended(SessionEnd {
+            completed,
+            intended: session.intended,
+            started: session.started,
+            ended: cx.now,
+            replies: session.replies,
+            connections: session.established,
+        });
         if session.is_unreached {
             self.arrivals.unreached(&self.plan.limits, cx.now);
         }
@@ -325,17 +323,17 @@ impl Dispatch<'_> {
         self.make_room_of_connection(cx);
     }
 
-    /// The run's time is over: sessions issue nothing more, and end with the replies they wait for.
-    pub(in crate::worker) fn cut_sessions<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        if let Policy::Pool(_) | Policy::Replay(_) = &self.policy {
-            // Its calls are given to it, and those that are due are still to be made.
+    /// Nothing more is offered: connections issue no further calls, and end with the replies they wait for. Sessions go on:
+    /// those that are cut are the long ones, and without them the others would look shorter than they are.
+    pub(in crate::worker) fn cut_connections<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        if !self.is_made_of_connections() {
             return;
         }
         let opens_without_calls = self.opens_without_calls();
         for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
             let session = &mut self.sessions[key];
-            session.stop_issuing();
-            if session.is_idle() && !opens_without_calls {
+            session.visit.stop_issuing();
+            if session.visit.is_idle() && !opens_without_calls {
                 self.end_session(key, true, cx);
             }
         }

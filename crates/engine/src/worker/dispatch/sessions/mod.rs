@@ -56,10 +56,6 @@ pub(super) struct Session<'a> {
     tls_session: Option<(usize, KeptSession)>,
     replies: u64,
     established: u64,
-    /// A step of its scenario is under way.
-    is_calling: bool,
-    /// The run's time was over before it had issued all its calls.
-    pub(super) is_cut: bool,
     /// Its last attempt to connect came to no server.
     is_unreached: bool,
 }
@@ -110,8 +106,6 @@ impl<'a> Session<'a> {
             tls_session: None,
             replies: 0,
             established: 0,
-            is_calling: false,
-            is_cut: false,
             is_unreached: false,
         }
     }
@@ -185,19 +179,9 @@ impl<'a> Session<'a> {
         self.slots[slot].queue.pop_front()
     }
 
-    /// Makes no further calls. It is cut if there were any to make.
-    fn stop_issuing(&mut self) {
-        self.is_cut |= self.scenario.is_some() || self.visit.stop_issuing();
-    }
-
-    /// Returns whether nothing of it is under way but a pause.
-    fn is_idle(&self) -> bool {
-        !self.is_calling && self.visit.is_idle()
-    }
-
     /// Queues the call of a step in the slot of a target. Returns the slot.
     pub(super) fn queue_step(&mut self, target: usize, call: CallKey) -> usize {
-        (self.target, self.is_calling) = (target, true);
+        self.target = target;
         let slot = self.slots.iter().position(|slot| slot.target == target).unwrap_or_else(|| {
             self.slots.push(Slot { target, ..Slot::default() });
             self.slots.len() - 1
@@ -289,7 +273,7 @@ impl<'a> Dispatch<'a> {
         }
         if is_late && let Some(session) = self.sessions.get_mut(key) {
             // Only the calls that were due with it are made.
-            session.stop_issuing();
+            session.visit.stop_issuing();
         }
     }
 
@@ -579,7 +563,7 @@ impl<'a> Dispatch<'a> {
         let key = owner.session;
         let session = &mut self.sessions[key];
         if session.scenario.is_some() {
-            (session.ready_at, session.is_calling) = (cx.now, false);
+            session.ready_at = cx.now;
             self.advance_visit(key, cx);
             return;
         }
