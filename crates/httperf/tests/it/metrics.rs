@@ -307,9 +307,10 @@ fn what_cannot_be_is_said_before_the_run() {
             "--metrics 9464".to_owned(),
             "--metrics: expected an address such as 127.0.0.1:9464, got `9464`".to_owned(),
         ),
+        ("--metrics-linger 5".to_owned(), "--metrics-linger: needs --metrics".to_owned()),
         (
-            "--otlp https://127.0.0.1:4318".to_owned(),
-            "--otlp: expected an http:// URL, as metrics are sent in the clear".to_owned(),
+            format!("--metrics 127.0.0.1:{port} --metrics-linger soon"),
+            "--metrics-linger: expected a time of 0 or more, such as 30s, got `soon`".to_owned(),
         ),
         (
             "--otlp 127.0.0.1:4318".to_owned(),
@@ -317,7 +318,7 @@ fn what_cannot_be_is_said_before_the_run() {
         ),
         (
             "--influx -".to_owned(),
-            "--influx: expected an http:// URL, or the name of a file, got `-`".to_owned(),
+            "--influx: expected an http:// or https:// URL, or the name of a file, got `-`".to_owned(),
         ),
         ("--influx @no/such/file".to_owned(), "--influx: cannot write ".to_owned()),
         (
