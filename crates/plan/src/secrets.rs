@@ -274,7 +274,8 @@ fn command(words: &[String], is_split: bool) -> Vec<String> {
     let mut hides_on = false;
     for text in words {
         let is_option = text.starts_with('-');
-        if let Some(kind) = awaited.take().filter(|_| !is_option) {
+        // A value may begin with a dash.
+        if let Some(kind) = awaited.take() {
             shown.push(if is_split { HIDDEN.to_owned() } else { of_kind(kind, text) });
             hides_on = is_split;
             continue;
@@ -519,6 +520,7 @@ fn literals(text: &StepText) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Connections, Endpoint, RequestTemplate, Target};
 
     #[test]
     fn names_tell_what_is_secret() {
@@ -570,36 +572,68 @@ mod tests {
 
     #[test]
     fn a_command_line_is_shown_without_secrets() {
-        for (typed, shown) in [
-            ("--bearer S3", "--bearer ..."),
-            ("--bear=S3", "--bear=..."),
-            ("--basic-auth=bob:S3", "--basic-auth=..."),
-            ("--header|X-Api-Key: S3", "--header|X-Api-Key: ..."),
-            ("--add-header=A: b\\nAuthorization: Bearer S3\\n", "--add-header=A: b\\nAuthorization: ...\\n"),
-            ("--otlp http://u:S3@h/", "--otlp http://...@h/"),
-            ("--influx=http://h/write?db=x&u=me&p=S3", "--influx=http://h/write?db=x&u=me&p=..."),
-            ("--form pin=S3 --form f=@file", "--form pin=... --form f=@file"),
-            ("--body|{\"password\": \"S3\"}", "--body|..."),
-            ("--body|{\"stream\":true}", "--body|{\"stream\":true}"),
-            ("--variable token=S3 --variable n=1", "--variable token=... --variable n=1"),
-            ("http://h/?key=S3 --rate 5", "http://h/?key=... --rate 5"),
+        let cases: [(&[&str], &[&str]); 16] = [
+            (&["--bearer", "S3"], &["--bearer", "..."]),
+            (&["--bear=S3"], &["--bear=..."]),
+            (&["--basic-auth=bob:S3"], &["--basic-auth=..."]),
+            (&["--header", "X-Api-Key: S3"], &["--header", "X-Api-Key: ..."]),
+            (&["--header=Accept: */*"], &["--header=Accept: */*"]),
             (
-                "--a|--bearer S3 --rate 1|--b|--header 'Cookie: a=S3 b' -n",
-                "--a|--bearer ... --rate 1|--b|--header ... ... ... -n",
+                &["--add-header=A: b\\nAuthorization: Bearer S3\\n"],
+                &["--add-header=A: b\\nAuthorization: ...\\n"],
             ),
-            ("like curl -u bob:S3 -H|Cookie: S3", "like curl -u ... -H|Cookie: ..."),
-        ] {
-            let split = |text: &str| -> Vec<String> {
-                let cut = if text.contains('|') { '|' } else { ' ' };
-                text.split(cut).map(str::to_owned).collect()
-            };
-            let (typed, shown) = match typed.starts_with("like") {
-                true => {
-                    (typed.replace(' ', "|").replace(":|", ": "), shown.replace(' ', "|").replace(":|", ": "))
-                }
-                false => (typed.to_owned(), shown.to_owned()),
-            };
-            assert_eq!(command_line(&split(&typed)), split(&shown));
+            (&["--otlp", "http://u:S3@h/"], &["--otlp", "http://...@h/"]),
+            (&["--influx=http://h/write?db=x&u=me&p=S3"], &["--influx=http://h/write?db=x&u=me&p=..."]),
+            (&["--form", "pin=S3", "--form", "f=@file"], &["--form", "pin=...", "--form", "f=@file"]),
+            (&["--body", "{\"password\": \"S3\"}"], &["--body", "..."]),
+            (&["--body", "{\"stream\":true}"], &["--body", "{\"stream\":true}"]),
+            (
+                &["--variable", "token=S3", "--variable", "n=1"],
+                &["--variable", "token=...", "--variable", "n=1"],
+            ),
+            (&["http://h/?key=S3", "--rate", "5"], &["http://h/?key=...", "--rate", "5"]),
+            (&["--a", "--bearer S3 --rate 1"], &["--a", "--bearer ... --rate 1"]),
+            (&["--b=--header 'Cookie: a=S3 b' -n"], &["--b=--header ... ... ... -n"]),
+            (
+                &["like", "curl", "-u", "bob:S3", "-H", "Cookie: S3"],
+                &["like", "curl", "-u", "...", "-H", "Cookie: ..."],
+            ),
+        ];
+        for (typed, shown) in cases {
+            let typed: Vec<String> = typed.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(command_line(&typed), shown);
+            assert_eq!(command_line(&command_line(&typed)), shown, "twice is as once");
         }
+    }
+
+    #[test]
+    fn messages_are_shown_without_the_users_of_urls() {
+        for (text, shown) in [
+            ("got `http://bob:S3@h/` (it has a user)", "got `http://...@h/` (it has a user)"),
+            ("no reply from http://h/?token=S3, at all", "no reply from http://h/?token=..., at all"),
+            ("did you mean http://h/?", "did you mean http://h/?"),
+            ("a rate of 5/s", "a rate of 5/s"),
+        ] {
+            assert_eq!(message(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_shown_without_secrets() {
+        let target = Target::direct("h", None, Endpoint::Tcp(([127, 0, 0, 1], 80).into()));
+        let plan = Plan::builder(target, Workload::Connections(Connections::new(1, 1)));
+        assert!(plan.clone().build().unwrap().without_secrets().is_none());
+        let header = |name: &str| Header::new(name.as_bytes(), b"S3").unwrap();
+        let request = RequestTemplate {
+            headers: vec![header("Accept"), header("X-Api-Key")],
+            extra_headers: b"Cookie: S3\r\n".to_vec(),
+            body: Some(Body::text(Template::literal(b"password=S3"))),
+            ..RequestTemplate::default()
+        };
+        let plan = plan.request(request).uris(UriSource::Fixed(b"/?token=S3&x=1".to_vec())).build().unwrap();
+        let shown = plan.without_secrets().unwrap();
+        let json = serde_json::to_string(&shown).unwrap();
+        assert!(shown.secrets_left_out && json.matches("S3").count() == 1, "{json}");
+        assert!(json.contains("/?token=...&x=1") && json.contains("Cookie: ..."), "{json}");
     }
 }
