@@ -17,7 +17,7 @@ const OTHER: &str = "other";
 
 /// Number of occurrences by name.
 ///
-/// Whoever chooses the names, there are no more than [`NAMES_MAX`] of them, and `other`. Which ones are kept follows from the
+/// Whoever chooses the names, there are no more than 64 of them, and `other`. Which ones are kept follows from the
 /// names alone, not from their order: those without digits first, since these are the words of standards and our own; then
 /// those with the numbers of unknown codes; either in alphabetical order. So parts of a run add up in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

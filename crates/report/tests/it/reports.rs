@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_plan::{Plan, Script, Tls, Trust};
 use httperf_report::{classic, http2, times, tls};
 use httperf_stats::{
-    AltSvcSummary, Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake,
+    AltSvcSummary, CauseKind, Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake,
     HandshakeFailure, HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, QuicSummary,
     RecordedFigures, Recorder, Sample, ServerSettings, SessionEnd, Summary, Tally, Usage,
 };
@@ -505,7 +505,7 @@ proptest! {
                 Step::Connection(turn, lifetime) => {
                     record_connection(&mut recorder, turn, Duration::from_nanos(lifetime));
                 }
-                Step::Refused => recorder.failed(at(0), Failure::Refused),
+                Step::Refused => recorder.failed(at(0), CauseKind::Refused.into()),
                 Step::Handshake(kind, time, size) => {
                     let time = Duration::from_nanos(time);
                     recorder.transport_done(at(0), time);

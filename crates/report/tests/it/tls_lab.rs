@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_report::tls_lab::{Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant, verdict};
 use httperf_report::{Form, Report as _, Screen};
 use httperf_stats::{
-    CpuTime, End, Failure, Handshake, HandshakeKind, Instant, RecordedFigures, Recorder, Summary, Usage,
+    CauseKind, CpuTime, End, Handshake, HandshakeKind, Instant, RecordedFigures, Recorder, Summary, Usage,
 };
 use proptest::prelude::*;
 
@@ -201,7 +201,7 @@ fn run(count: u64, kind: HandshakeKind, duration_ms: u64, cpu_ms: u64) -> Summar
             },
         );
     }
-    recorder.failed(start, Failure::ClientTimeout);
+    recorder.failed(start, CauseKind::ReplyTimedOut.into());
     let half = Duration::from_millis(cpu_ms) / 2;
     let usage = Usage { cpu: CpuTime { user: half, system: half }, ..Usage::default() };
     recorder.finish(End { duration: Duration::from_millis(duration_ms), usage, ..End::default() })

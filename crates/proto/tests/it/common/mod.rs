@@ -150,9 +150,9 @@ pub(crate) fn check_calls(events: &[Event<'static>], pending: &[CallId], count: 
     let mut ended: Vec<u64> = pending.iter().map(|call| call.0).collect();
     for event in events {
         let (call, is_end) = match event {
-            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
-                (call, true)
-            }
+            Event::ReplyDone { call, .. }
+            | Event::CallFailed { call, .. }
+            | Event::CallReturned { call, .. } => (call, true),
             Event::ReplyStarted { call, .. }
             | Event::ReplyHead { call, .. }
             | Event::StreamStarted { call, .. }
