@@ -97,6 +97,8 @@ const NO_VALGRIND: &str = "valgrind is not installed";
 struct Work {
     name: &'static str,
     connection_each: bool,
+    /// Calls are due at a rate, one by one: on this many connections, each with a schedule of its own.
+    own_schedules: Option<u32>,
     /// Outstanding calls; over HTTP/2 each has its own stream.
     pipeline: u32,
     http2: bool,
@@ -110,19 +112,21 @@ struct Work {
 const KEPT: Work = Work {
     name: "connection kept",
     connection_each: false,
+    own_schedules: None,
     pipeline: 1,
     http2: false,
     step: None,
     watched: false,
 };
 
-const WORKS: [Work; 8] = [
+const WORKS: [Work; 9] = [
     KEPT,
     Work { name: "kept, with metrics", watched: true, ..KEPT },
     Work { name: "pipelined x16", pipeline: 16, ..KEPT },
     Work { name: "connection each", connection_each: true, ..KEPT },
     Work { name: "HTTP/2", http2: true, ..KEPT },
     Work { name: "HTTP/2, 32 streams", http2: true, pipeline: 32, ..KEPT },
+    Work { name: "1,000 schedules", own_schedules: Some(1_000), ..KEPT },
     Work { name: "step-plain", step: Some(Step::Plain), ..KEPT },
     Work { name: "step-full", step: Some(Step::Full), ..KEPT },
 ];
@@ -285,6 +289,9 @@ impl Work {
         if let Some(step) = self.step {
             command.arg("run").arg(step.write_workload(folder.path(), 1, calls.into())?);
             command.args(["--base", url.trim_end_matches('/'), "--report=classic"]);
+        } else if let Some(connections) = self.own_schedules {
+            command.args([url, "--request-rate=1000", "--per-connection", "--report=classic"]);
+            command.args([format!("--concurrency={connections}"), format!("--num-calls={calls}")]);
         } else {
             command.args([url, "--concurrency=1", "--report=classic"]);
             let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };

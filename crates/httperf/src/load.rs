@@ -18,9 +18,6 @@ use httperf_run::{Provenance, resolve};
 
 use crate::{Error, Report};
 
-/// The connections that share calls unless [`Load::connections`] says otherwise.
-const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
-
 /// The longest that a call may take unless [`Load::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -161,9 +158,9 @@ impl Load {
         self
     }
 
-    /// Sets the number of connections that share the calls of a [`rate`](Self::rate): 10 by default. A call that finds
-    /// none free waits, and that counts as latency. With [`connection_per_call`](Self::connection_per_call), the number
-    /// that may be open at once; without bounds by default.
+    /// Bounds the number of connections that share the calls of a [`rate`](Self::rate): by default as many are opened as
+    /// the calls need. A call that finds none free waits, and that counts as latency; the verdict says so if this decides
+    /// the figures. With [`connection_per_call`](Self::connection_per_call), the number that may be open at once.
     pub fn connections(mut self, count: u32) -> Self {
         self.connections = Some(count);
         self
@@ -405,8 +402,8 @@ impl Load {
         }
         Workload::Calls(Calls {
             count,
-            connections: connections.unwrap_or(POOL),
-            pipeline: NonZeroU32::MIN,
+            connections,
+            pipeline: connections.map(|_| NonZeroU32::MIN),
             assignment: Assignment::AnyFree,
         })
     }

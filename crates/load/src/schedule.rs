@@ -10,8 +10,8 @@ use crate::random::Erand48;
 /// are sequential. The schedule does not limit the number of arrivals of a run.
 ///
 /// It is a pure function of the plan and only stores the next arrival. All shards of a run use the same
-/// sequence: each of `n` shards generates all arrivals and starts those whose number modulo `n` is its own.
-/// own.
+/// sequence: each of `n` shards starts those whose number modulo `n` is its own, and passes over the others
+/// ([`Schedule::skip_next`]).
 #[derive(Clone, Debug)]
 pub struct Schedule {
     intervals: Intervals,
@@ -49,6 +49,21 @@ impl Schedule {
             schedule.next_at = phases.due(0.0);
         }
         schedule
+    }
+
+    /// Passes over the next `count` arrivals: at once if intervals are constant, one after the other if each depends on those
+    /// before it.
+    pub fn skip_next(&mut self, count: u64) {
+        if let Intervals::Even { period, started } = &mut self.intervals {
+            *started += count;
+            self.next_at = product(*period, *started);
+            return;
+        }
+        for _ in 0..count {
+            if self.next().is_none() {
+                return;
+            }
+        }
     }
 }
 
@@ -241,6 +256,26 @@ mod tests {
 
     fn schedule(arrivals: &Arrivals) -> Schedule {
         Schedule::new(arrivals, Client::default())
+    }
+
+    #[test]
+    fn arrivals_that_are_passed_over_leave_the_others_as_they_are() {
+        for arrivals in [
+            Arrivals::Deterministic { period: 0.1 / 3.0 },
+            Arrivals::Deterministic { period: 0.0 },
+            Arrivals::Exponential { mean: 0.01 },
+            Arrivals::Uniform { min: 0.0, max: 1e-3 },
+        ] {
+            let all: Vec<Arrival> = schedule(&arrivals).take(1000).collect();
+            let mut skipping = schedule(&arrivals);
+            let mut next = 0;
+            for others in [0, 1, 7, 0, 300, 2] {
+                skipping.skip_next(others);
+                next += others as usize;
+                assert_eq!(skipping.next(), Some(all[next]), "{arrivals:?} {next}");
+                next += 1;
+            }
+        }
     }
 
     #[track_caller]

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Arrivals, Calls, Client, Endpoint, Http2, HttpVersion, Limits, LoadPhase, NonEmpty, Objectives, Phased,
-    Phases, PlanFields, Precision, Proxy, Quic, Recording, Replay, Replies, RequestTemplate, Resumption,
-    Sockets, Target, Timeouts, Tls, UriSource, Watch, WebSocket, WebSocketError, Workload,
+    Arrivals, Assignment, Calls, Client, Endpoint, Http2, HttpVersion, Limits, LoadPhase, NonEmpty,
+    Objectives, Phased, Phases, PlanFields, Precision, Proxy, Quic, Recording, Replay, Replies,
+    RequestTemplate, Resumption, Sockets, Target, Timeouts, Tls, UriSource, Watch, WebSocket, WebSocketError,
+    Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -271,9 +272,11 @@ fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
             let expected = "1, as a WebSocket has the connection to itself over HTTP/1.1";
             Err(wrong("workload.connections.calls", expected, connections.calls))
         }
-        Workload::Calls(calls) if version == HttpVersion::Http11 && calls.pipeline.get() > 1 => {
+        Workload::Calls(Calls { pipeline: Some(pipeline), .. })
+            if version == HttpVersion::Http11 && pipeline.get() > 1 =>
+        {
             let expected = "1, as a WebSocket has the connection to itself over HTTP/1.1";
-            Err(wrong("workload.calls.pipeline", expected, calls.pipeline))
+            Err(wrong("workload.calls.pipeline", expected, pipeline))
         }
         Workload::Replay(_) => Err(wrong("workload", "no replay, which opens no WebSockets", "one")),
         Workload::Sessions(_) => Err(wrong("workload", "no sessions, which open no WebSockets", "some")),
@@ -372,15 +375,15 @@ fn check_workload(plan: &PlanFields) -> Result<(), PlanError> {
         Workload::Sessions(_) if are_apart => {
             Err(wrong("workload", "connections or calls, as the requests name several servers", "sessions"))
         }
-        Workload::Calls(calls) if (calls.connections.get() as usize) < servers => Err(wrong(
+        Workload::Calls(calls) if (calls.connections_max(&plan.limits) as usize) < servers => Err(wrong(
             "workload.calls.connections",
             format!("at least {servers}, one for each of the targets"),
-            calls.connections,
+            calls.connections_max(&plan.limits),
         )),
-        Workload::Calls(calls) if calls.places() > Calls::PLACES_MAX => Err(wrong(
-            "workload.calls",
-            format!("at most {} calls outstanding on all connections together", Calls::PLACES_MAX),
-            calls.places(),
+        Workload::Calls(Calls { connections: None, assignment: Assignment::InTurn, .. }) => Err(wrong(
+            "workload.calls.connections",
+            "the number of connections that take calls in turn",
+            "none",
         )),
         Workload::Scenarios(scenarios) => {
             crate::scenario::check::check(scenarios, servers, plan.load_phases())

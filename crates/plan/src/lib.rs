@@ -244,6 +244,19 @@ impl PlanFields {
         }
     }
 
+    /// Returns the number of connections that the calls of a pool are likely to need, if each takes a tenth of a second:
+    /// their maximum at most.
+    #[must_use]
+    pub fn pool_connections_expected(&self, calls: &Calls) -> u32 {
+        const CALL_SECONDS: f64 = 0.1;
+        let most = calls.connections_max(&self.limits);
+        let interval = self.arrivals.mean_interval();
+        match calls.connections {
+            None if interval > 0.0 => ((CALL_SECONDS / interval) as u32).clamp(1, most),
+            _ => most,
+        }
+    }
+
     /// Returns the number of load phases of the schedule.
     #[must_use]
     pub fn load_phases(&self) -> usize {
@@ -305,7 +318,7 @@ impl PlanFields {
             // Each thread needs a connection to each target.
             Workload::Calls(calls) => {
                 let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
-                Some(at_least_one(calls.connections.get() / targets))
+                Some(at_least_one(calls.connections_max(&self.limits) / targets))
             }
         };
         let arrivals = u32::try_from(self.arrivals_max()).map_or(NonZeroU32::MAX, at_least_one);

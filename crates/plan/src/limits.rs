@@ -43,6 +43,10 @@ pub struct Limits {
     #[serde(rename = "unreached_pause_max_ns", with = "crate::nanos", default = "unreached_pause_max")]
     #[schemars(with = "u64")]
     pub unreached_pause_max: Duration,
+    /// The maximum number of connections that calls share where a plan sets none: far more than a server of a second
+    /// needs at 50,000 calls per second. 65,536 by default.
+    #[serde(default = "pool_connections")]
+    pub pool_connections: u32,
     /// The maximum number of cookies in a session; the oldest is dropped first. 128 by default.
     pub cookies: usize,
     /// The maximum number of TLS sessions kept for resumption per target; the oldest is dropped first. 64 by default.
@@ -68,6 +72,10 @@ pub struct Limits {
     /// The maximum size of a decompressed body in bytes; a larger one counts as undecodable. 4 GiB by default.
     #[serde(default = "decoded_size")]
     pub decoded_size: u64,
+}
+
+const fn pool_connections() -> u32 {
+    1 << 16
 }
 
 const fn kept_body_size() -> usize {
@@ -111,6 +119,7 @@ impl Default for Limits {
             retry_pause_max: Duration::from_secs(1),
             unreached_pause: unreached_pause(),
             unreached_pause_max: unreached_pause_max(),
+            pool_connections: pool_connections(),
             cookies: 128,
             tls_sessions: 64,
             tls_ticket_wait: Duration::from_secs(1),

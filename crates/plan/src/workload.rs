@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::prompts::Prompts;
 use crate::scenario::Scenarios;
-use crate::{ListedRequest, NonEmpty, Replay, Template};
+use crate::{Limits, ListedRequest, NonEmpty, Replay, Template};
 
 /// The work of each arrival.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -68,28 +68,33 @@ fn one() -> NonZeroU32 {
 
 /// The call workload: each call is due by itself and uses a connection with room for it from a pool.
 ///
-/// The connections are opened before the run starts. A connection that fails or that the server closes is reopened for
-/// the next call assigned to it.
+/// A few connections are opened before the run starts, and others when calls need them; where each call has its connection
+/// by its number, all are opened before. A connection that fails or that the server closes is reopened for a later call.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
     /// The number of calls; 0 ends the run at once.
     pub count: u64,
-    /// The number of connections; at least the number of targets.
-    pub connections: NonZeroU32,
-    /// The maximum number of calls outstanding on each connection.
-    pub pipeline: NonZeroU32,
+    /// The maximum number of connections; at least the number of targets. `None` for as many as the calls need, up to
+    /// [`Limits::pool_connections`](crate::Limits::pool_connections).
+    pub connections: Option<NonZeroU32>,
+    /// The maximum number of calls outstanding on each connection. `None` for as many as the server allows; over HTTP/1
+    /// that is one.
+    pub pipeline: Option<NonZeroU32>,
     /// The rule that assigns calls to connections.
     pub assignment: Assignment,
 }
 
 impl Calls {
-    /// The greatest value of [`Calls::places`]: memory for each place is allocated at the start.
-    pub const PLACES_MAX: u64 = 1 << 24;
-
-    /// Returns the maximum number of calls outstanding on all connections together.
+    /// Returns the maximum number of connections.
     #[must_use]
-    pub fn places(&self) -> u64 {
-        u64::from(self.connections.get()) * u64::from(self.pipeline.get())
+    pub fn connections_max(&self, limits: &Limits) -> u32 {
+        self.connections.map_or(limits.pool_connections, NonZeroU32::get)
+    }
+
+    /// Returns the number of calls that may be outstanding at once, as far as the plan bounds it.
+    #[must_use]
+    pub fn places(&self) -> Option<u64> {
+        Some(u64::from(self.connections?.get()) * u64::from(self.pipeline?.get()))
     }
 }
 
@@ -97,9 +102,10 @@ impl Calls {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignment {
-    /// A connection to the call's target that has room, the one that has had room for longest first.
+    /// A connection to the call's target that has room, the one that has had room for longest first; a new one if none has.
     AnyFree,
-    /// Connection `n` modulo their number takes call `n`, which waits for it: each connection has its own schedule.
+    /// Connection `n` modulo their number takes call `n`, which waits for it: each connection has its own schedule. Their
+    /// number is [`Calls::connections`].
     InTurn,
 }
 

@@ -120,6 +120,17 @@ impl Engine {
         }
     }
 
+    /// Returns whether it takes another call ([`Engine::capacity`]) that the peer allows a stream for, as far as is known.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        match self {
+            Self::Http1(engine) => engine.capacity() > 0,
+            Self::Http2(engine) => engine.has_room(),
+            Self::Http3(engine) => engine.has_room(),
+        }
+    }
+
     /// Returns whether the peer takes no further calls but still answers those under way ([`Event::Draining`]).
     #[must_use]
     pub fn is_draining(&self) -> bool {

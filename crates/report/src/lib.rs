@@ -30,6 +30,7 @@ mod http2;
 mod json;
 mod number;
 mod objectives;
+mod places;
 mod read;
 mod replay;
 mod rpc;

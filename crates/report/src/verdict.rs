@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Steady;
 use crate::fleet::Fleet;
-use crate::number::{fixed, percent, quantile_name, ratio};
+use crate::number::{count, fixed, percent, quantile_name, ratio, time};
+use crate::places::{self, LimitSentence, Place};
 use crate::streams::open_streams;
 
 /// Reliability of a run's figures, with the reasons.
@@ -113,13 +114,14 @@ impl Reason {
             Finding::ScheduleLag { quantile, .. } | Finding::ReceiveLag { quantile, .. } => {
                 self.level == Level::Invalid && *quantile <= 0.5
             }
-            Finding::Rate { .. } => self.level == Level::Invalid,
+            Finding::Rate { .. } | Finding::ClientLimit { .. } => self.level == Level::Invalid,
             // They blur what was measured; the load was offered.
             Finding::DatagramsLost { .. } => false,
             Finding::Paused { .. } => self.level == Level::Invalid,
             Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
+            | Finding::OpenedForCalls { .. }
             | Finding::ClockSet { .. }
             | Finding::Unstamped { .. }
             | Finding::TimeStolen { .. }
@@ -154,6 +156,8 @@ impl Reason {
             Finding::Unstamped { .. }
             | Finding::ArrivalsSkipped { .. }
             | Finding::ArrivalsHeld { .. }
+            | Finding::ClientLimit { .. }
+            | Finding::OpenedForCalls { .. }
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
             | Finding::LogIncomplete { .. }
@@ -232,6 +236,32 @@ pub enum Finding {
     ArrivalsHeld {
         /// Number of arrivals.
         arrivals: u64,
+    },
+    /// Arrivals waited for a place that the plan bounds the number of, and that bound is part of the figures.
+    ClientLimit {
+        /// What they waited for.
+        place: Place,
+        /// Number of these places.
+        places: u64,
+        /// Number of arrivals that waited.
+        arrivals: u64,
+        /// Longest wait in milliseconds.
+        longest_ms: f64,
+        /// Arrivals per second.
+        rate: f64,
+        /// Mean time in milliseconds for which an arrival kept its place that found most of them free.
+        kept_ms: f64,
+        /// Number of places that this rate and time need on average.
+        needed: u64,
+    },
+    /// Calls waited for a connection that was opened for them.
+    OpenedForCalls {
+        /// Number of calls that did.
+        calls: u64,
+        /// Number of all calls that were due.
+        all: u64,
+        /// Longest wait in milliseconds.
+        longest_ms: f64,
     },
     /// Connections failed because the process or system had no file descriptors left.
     Descriptors {
@@ -345,10 +375,10 @@ const CPU_FULL_IF_LATE: f64 = 0.8;
 const SHARES_FROM: Duration = Duration::from_millis(100);
 
 /// Minimum lag that counts, whatever the latency.
-const LAG_FROM: Duration = Duration::from_millis(1);
+pub(crate) const LAG_FROM: Duration = Duration::from_millis(1);
 
 /// Share of the latency above which lag makes it suspect.
-const LAG_SUSPECT: f64 = 0.1;
+pub(crate) const LAG_SUSPECT: f64 = 0.1;
 
 /// Share of the latency, and absolute value, above which lag dominates the measurement.
 const LAG_INVALID: (f64, Duration) = (0.5, Duration::from_millis(10));
@@ -451,6 +481,15 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     replied.merge(&summary.calls_with(CallOutcome::Unexpected).latency);
     judge_reading(plan.recording.clock, summary, &replied, add);
     judge_arrivals(summary, add);
+    if let Some((level, finding)) = places::judge(plan, summary, latency) {
+        add(level, finding);
+    }
+    let opening = &summary.arrivals.opening;
+    if opening.count() > 0 {
+        let (calls, longest_ms) = (opening.count(), opening.max() * 1e3);
+        let all = summary.arrivals.due.max(calls);
+        add(Level::Valid, Finding::OpenedForCalls { calls, all, longest_ms });
+    }
 }
 
 /// Judges whether replies were read as soon as they came.
@@ -509,11 +548,6 @@ fn judge_pauses(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
 fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
-    if arrivals.held > 0 {
-        // The server determines when arrivals that waited for room start, and their wait is part of the
-        // latency.
-        add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
-    }
     // The generator could not start arrivals that still waited for room at the end. In results without a
     // window, the spans of started arrivals include waits.
     let startable = arrivals.due.saturating_sub(arrivals.waiting);
@@ -660,6 +694,8 @@ impl Finding {
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
             Self::ArrivalsHeld { .. } => "arrivals held",
+            Self::ClientLimit { .. } => "client limit",
+            Self::OpenedForCalls { .. } => "opened for calls",
             Self::Paused { .. } => "paused",
             Self::Descriptors { .. } => "descriptors",
             Self::Ports { .. } => "ports",
@@ -736,6 +772,16 @@ impl Display for Finding {
             Self::ArrivalsHeld { arrivals } => write!(
                 f,
                 "{arrivals} arrivals waited at the limit on open connections; the wait is part of their latency"
+            ),
+            Self::ClientLimit { place, places, longest_ms, rate, kept_ms, needed, .. } => {
+                LimitSentence { place, places, longest_ms, rate, kept_ms, needed }.fmt(f)
+            }
+            Self::OpenedForCalls { calls, all, longest_ms } => write!(
+                f,
+                "{} of {} calls waited for a connection to open, up to {}; that is part of their latency",
+                count(calls),
+                count(all),
+                time(longest_ms)
             ),
             Self::Descriptors { connections } => {
                 write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    CallOutcome, Compressed, Errors, Failure, FailureCauses, Groups, GrpcSummary, Http2Summary, Instant,
-    KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows, ReceiveFigures, ReplayFigures,
-    Series, SlowCall, Stall, StatusCodes, StreamSummary, Throughput, Timing, TlsSummary, Usage, Visits,
-    WebSocketSummary, Window,
+    CallOutcome, Compressed, DurationMoments, Errors, Failure, FailureCauses, Groups, GrpcSummary,
+    Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows,
+    ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes, StreamSummary, Throughput, Timing,
+    TlsSummary, Usage, Visits, WebSocketSummary, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -174,6 +174,17 @@ pub struct ArrivalFigures {
     /// calls.
     #[serde(default)]
     pub waiting: u64,
+    /// Their waits for room: of those that were held, and of those that still waited at the end.
+    #[serde(default)]
+    pub waits: Timing,
+    /// Times for which arrivals kept their place that found at least three quarters of them free, where the plan bounds how
+    /// many may go on at once: what the server takes while that bound delays nothing. Those of the warm-up count as well.
+    #[serde(default)]
+    pub light: DurationMoments,
+    /// Waits of calls for a connection that was opened for them, from when they were due until it was established. They are
+    /// part of the latency, and none of `waits`.
+    #[serde(default)]
+    pub opening: DurationMoments,
     /// Due instant of the first arrival started, since the start of the run.
     #[serde(default, rename = "first_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
@@ -206,6 +217,9 @@ impl ArrivalFigures {
         self.started += other.started;
         self.held += other.held;
         self.waiting += other.waiting;
+        self.waits.merge(&other.waits);
+        self.light.merge(&other.light);
+        self.opening.merge(&other.opening);
         self.intervals_due.merge(&other.intervals_due);
         self.intervals_started.merge(&other.intervals_started);
     }

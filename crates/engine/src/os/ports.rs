@@ -124,7 +124,7 @@ fn connections(plan: &Plan) -> f64 {
         Workload::Connections(_) => 1,
         Workload::Sessions(sessions) => sessions.max_connections.get(),
         Workload::Scenarios(scenarios) => connections_of_visit(scenarios),
-        Workload::Calls(calls) => return f64::from(calls.connections.get()),
+        Workload::Calls(calls) => return plan.pool_connections_expected(calls).into(),
         Workload::Replay(replay) => return connections_of_replay(replay),
     };
     let count = |count: u64| if count == UNLIMITED { f64::INFINITY } else { count as f64 };

@@ -55,7 +55,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The longest sleep of a worker, so that it notices when it was kept from running.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
 
-/// Connections of a pool that are on their way at once while it is opened: fewer than servers queue.
+/// Connections of a pool that are on their way at once: fewer than servers queue.
 const OPENING_MAX: usize = 100;
 
 /// The longest time that opening a pool takes. Connections that are not open by then are when a call needs them.
@@ -279,18 +279,20 @@ impl<'a, N: Network> Worker<'a, N> {
         self.run.recorder.restart(began, Instant::from_nanos(u64::MAX));
         let limit = self.run.plan.timeouts.timeout.map_or(OPENING_TIME, |limit| limit.min(OPENING_TIME));
         let end = began + limit;
-        let mut keys = Vec::with_capacity(count);
+        let mut opened = 0;
         let mut ready: Vec<Ready> = Vec::new();
         let mut now = began;
         loop {
             let room = OPENING_MAX.saturating_sub(self.connections.opening_count());
-            for nth in keys.len()..count.min(keys.len() + room) {
+            let next = count.min(opened + room);
+            for nth in opened..next {
                 let (dispatch, _, mut cx) = self.parts(now);
-                keys.extend(dispatch.open_of_pool(nth, &mut cx));
+                dispatch.open_of_pool(nth, &mut cx);
             }
+            opened = next;
             let is_open = self.connections.opening_count() == 0;
             let is_over = self.connections.network().stop_requested() || self.run.gives_up();
-            if is_open && keys.len() == count || now >= end || is_over {
+            if is_open && opened == count || now >= end || is_over {
                 break;
             }
             if is_open {
@@ -306,7 +308,6 @@ impl<'a, N: Network> Worker<'a, N> {
             self.read_on();
             self.fire_deadlines(now);
         }
-        self.dispatch.offer_places(&keys);
         Ok(())
     }
 

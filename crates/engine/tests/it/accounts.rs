@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Resumption, Timeouts, Tls, UNLIMITED};
+use httperf_plan::{Arrivals, Assignment, HttpVersion, Phases, Plan, Resumption, Timeouts, Tls, UNLIMITED};
 use httperf_stats::{CallOutcome, Failure, Stall, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
@@ -56,13 +56,13 @@ fn ok() -> impl Peer {
 #[test]
 fn nothing_is_offered_while_the_connections_of_a_pool_time_out() {
     for warmup in [NOW, SECOND] {
-        let plan = limited(calls(UNLIMITED, 100.0, 40), ms(500));
+        let plan = limited(calls(UNLIMITED, 100.0, 10), ms(500));
         let plan = plan.with(|plan| {
             plan.runtime = Some(SECOND);
             plan.phases = Phases { warmup, drain: SECOND };
         });
-        // No connect succeeds before the run; every place is there all the same, and opens its connection when needed.
-        let run = run(&plan, Link::default(), Deaf(40, ok()));
+        // No connect succeeds before the run; the connections are opened when they are needed.
+        let run = run(&plan, Link::default(), Deaf(10, ok()));
         let summary = &run.summary;
         assert_eq!((summary.arrivals.due, summary.arrivals.started, summary.arrivals.held), (100, 100, 0));
         assert_eq!((summary.replies, failed(summary), summary.lag.moments.max()), (100, 0, 0.0));
@@ -70,17 +70,18 @@ fn nothing_is_offered_while_the_connections_of_a_pool_time_out() {
         // Connects that failed before the run belong to what comes first.
         let timed_out = |errors: httperf_stats::Errors| errors.count(Failure::ClientTimeout);
         let of_warmup = summary.warmup.map_or(0, |warmup| timed_out(warmup.errors));
-        let expected = if warmup.is_zero() { (40, 0) } else { (0, 40) };
+        let expected = if warmup.is_zero() { (10, 0) } else { (0, 10) };
         assert_eq!((timed_out(summary.errors), of_warmup), expected);
         let of_series: u64 =
             summary.series.intervals().iter().map(|interval| timed_out(interval.errors)).sum();
-        assert_eq!(of_series, 40);
+        assert_eq!(of_series, 10);
     }
 }
 
 #[test]
 fn a_warm_up_has_what_happens_while_a_pool_opens_however_long_that_takes() {
-    let plan = calls(50, 100.0, 150).with(|plan| plan.phases = Phases { warmup: ms(100), drain: NOW });
+    let mut plan = calls(50, 100.0, 150).with(|plan| plan.phases = Phases { warmup: ms(100), drain: NOW });
+    plan.change_calls(|calls| calls.assignment = Assignment::InTurn);
     // The last connections are begun when the first have taken longer than the warm-up will.
     let run = run(&plan, Link { latency: ms(200), ..Link::default() }, ok());
     assert_eq!((run.connections.len(), run.summary.connections), (150, 0));
@@ -150,7 +151,7 @@ fn a_planned_number_of_calls_on_a_connection_that_closes_early_is_not_exceeded()
 #[test]
 fn a_pool_counts_a_request_once_that_was_behind_a_close() {
     let mut plan = calls(500, 4000.0, 2);
-    plan.change_calls(|workload| workload.pipeline = nonzero(8));
+    plan.change_calls(|workload| workload.pipeline = Some(nonzero(8)));
     let summary = run(&plan, Link::default(), closing_after(20)).summary;
     assert_eq!((summary.replies, summary.requests, summary.errors.total()), (500, 500, 0));
     check_books(&summary);

@@ -244,7 +244,7 @@ fn http2(plan: Plan) -> Plan {
 
 /// Lets so many calls be outstanding on each connection of a pool.
 fn streams(mut plan: Plan, streams: u32) -> Plan {
-    plan.change_calls(|calls| calls.pipeline = nonzero(streams));
+    plan.change_calls(|calls| calls.pipeline = Some(nonzero(streams)));
     plan
 }
 

@@ -259,7 +259,7 @@ fn a_server_that_stands_still_shows_in_the_latency() {
     // 100 calls a second for 10 s over 4 connections of 100 streams each, answered after 10 ms, but for those whose reply
     // would come from 4 s to 5 s: it comes at 5 s.
     let mut plan = over_grpc(calls(1000, 100.0, 4), false);
-    plan.change_calls(|workload| workload.pipeline = nonzero(100));
+    plan.change_calls(|workload| workload.pipeline = Some(nonzero(100)));
     let (from, to) = (ms(4000), ms(5000));
     let peer = Http2Peer::new(move |request: &StreamSeen| {
         let at = request.at + ms(10);

@@ -29,7 +29,7 @@ fn over_http2(mut plan: Plan) -> Plan {
 /// Calls at a rate over connections with so many streams.
 fn streams(count: u64, per_second: f64, connections: u32, streams: u32) -> Plan {
     let mut plan = over_http2(calls(count, per_second, connections));
-    plan.change_calls(|workload| workload.pipeline = nonzero(streams));
+    plan.change_calls(|workload| workload.pipeline = Some(nonzero(streams)));
     plan
 }
 

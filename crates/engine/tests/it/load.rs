@@ -152,14 +152,14 @@ fn a_connection_with_a_schedule_of_its_own_takes_no_other_call() {
 #[test]
 fn a_connection_of_a_pool_takes_as_many_calls_as_its_pipeline_holds() {
     let mut plan = calls(100, 1000.0, 2);
-    plan.change_calls(|calls| calls.pipeline = nonzero(4));
+    plan.change_calls(|calls| calls.pipeline = Some(nonzero(4)));
     let summary = run(&plan, Link::default(), ok_after(ms(7))).summary;
     assert_eq!(
         (summary.replies, summary.arrivals.held),
         (100, 0),
         "eight calls of 7 ms at one each millisecond"
     );
-    plan.change_calls(|calls| calls.pipeline = nonzero(3));
+    plan.change_calls(|calls| calls.pipeline = Some(nonzero(3)));
     let summary = run(&plan, Link::default(), ok_after(ms(7))).summary;
     assert_eq!(summary.replies, 100);
     assert!(summary.arrivals.held > 0);

@@ -110,7 +110,7 @@ fn workload() -> impl Strategy<Value = Plan> {
         (0u64..30, 1u32..5, 1u32..4, any::<bool>()).prop_map(|(count, slots, pipeline, in_turn)| {
             let mut plan = calls(count, 100.0, slots);
             plan.change_calls(|calls| {
-                calls.pipeline = nonzero(pipeline);
+                calls.pipeline = Some(nonzero(pipeline));
                 calls.assignment = if in_turn { Assignment::InTurn } else { Assignment::AnyFree };
             });
             plan

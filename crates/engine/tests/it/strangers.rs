@@ -93,7 +93,7 @@ fn ten_connections_without_the_protocol_end_a_run_of_any_workload() {
         check_given_up(&over_tls(plan, HTTP1, always));
     }
     let mut pool = calls(100_000, 1000.0, 40);
-    pool.change_calls(|calls| calls.pipeline = NonZeroU32::MIN);
+    pool.change_calls(|calls| calls.pipeline = Some(NonZeroU32::MIN));
     let summary = over_tls(pool, HTTP1, always);
     assert!(summary.gave_up && summary.connections <= 80, "{} connections", summary.connections);
 }

@@ -1,6 +1,6 @@
 //! Replies that stream in: event times, streams that are cut, and a server that stands still, on the virtual clock.
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use httperf_plan::{Goodput, ModelApi, StreamedReplies, Streams, Timeouts};
@@ -226,7 +226,7 @@ fn other_replies_are_no_streams_unless_all_are() {
 fn of_a_model(goodput: Goodput) -> httperf_plan::Plan {
     let streams = Streams { model: Some(ModelApi::OpenAi), goodput, ..Streams::default() };
     let mut plan = calls(4, 100.0, 4).with(|plan| plan.replies.streams = streams);
-    plan.change_calls(|calls| calls.pipeline = NonZeroU64::MIN.try_into().expect("one fits"));
+    plan.change_calls(|calls| calls.pipeline = Some(NonZeroU32::MIN));
     plan
 }
 

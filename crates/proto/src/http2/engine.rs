@@ -47,6 +47,12 @@ impl Engine {
         }
     }
 
+    /// Returns whether there is capacity for a call that the peer allows a stream for.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.capacity() > 0 && self.pending_count() < self.connection.streams_max()
+    }
+
     /// Returns how many calls have no complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {

@@ -32,6 +32,9 @@ pub(super) struct Connection {
     pub(super) calls: Numbered<Call>,
     /// Calls that wait for a stream, in order.
     pub(super) waiting: VecDeque<Waiting>,
+    /// A stream for the next call, which the peer does not know of yet: one is opened ahead, as QUIC does not tell how many
+    /// more the peer allows.
+    pub(super) next_stream: Option<StreamId>,
     /// The peer may allow another stream.
     pub(super) has_room: bool,
     /// Calls with more of a request to send, whose turn it is.
@@ -180,6 +183,7 @@ impl Connection {
             progress: VecDeque::new(),
             calls: Numbered::new(),
             waiting: VecDeque::new(),
+            next_stream: None,
             has_room: true,
             uploads: VecDeque::new(),
             own: OwnStreams::default(),

@@ -52,6 +52,12 @@ impl Engine {
         }
     }
 
+    /// Returns whether there is capacity for a call that the peer is known to allow a stream for, or may.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.capacity() > 0 && self.connection.has_room
+    }
+
     /// Returns how many calls have no complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {

@@ -350,7 +350,7 @@ impl Connection {
             return;
         }
         let Some(call) = self.remove(id.index()) else { return };
-        if !self.has_room && !self.waiting.is_empty() {
+        if !self.has_room {
             // The peer allows another stream once it knows that this one has ended: calls are not to wait for a delayed
             // acknowledgement.
             self.quic.ping();

@@ -33,11 +33,13 @@ impl Connection {
             if !may(&waiting.request) || is_early && !waiting.request.is_safe() {
                 break;
             }
-            let Some(id) = self.quic.open_request() else {
+            let Some(id) = self.next_stream.take().or_else(|| self.quic.open_request()) else {
                 self.has_room = false;
                 self.note_stalled();
                 break;
             };
+            self.next_stream = self.quic.open_request();
+            self.has_room = self.next_stream.is_some();
             if let Some(Waiting { call, request, since }) = self.waiting.pop_front() {
                 if let Some(since) = since {
                     self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
@@ -169,7 +171,7 @@ impl Connection {
         });
         let waiting: Vec<Waiting> = open.collect();
         waiting.into_iter().rev().for_each(|waiting| self.waiting.push_front(waiting));
-        self.has_room = true;
+        (self.next_stream, self.has_room) = (None, true);
         self.uploads.clear();
         self.sent.clear();
         self.own = super::connection::OwnStreams::default();

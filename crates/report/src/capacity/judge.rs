@@ -285,6 +285,7 @@ impl<'a> Blame<'a> {
             | Finding::ArrivalsSkipped { .. }
             | Finding::Descriptors { .. }
             | Finding::Ports { .. } => true,
+            Finding::ClientLimit { places, needed, .. } => needed > places,
             Finding::ScheduleLag { .. } => {
                 !self.is_behind_by_itself && (self.is_behind || self.has_missed_narrowly)
             }

@@ -274,9 +274,12 @@ fn workload(workload: &Workload) -> String {
             text
         }
         Workload::Calls(calls) => {
-            let mut text = format!("a call, on one of {} connections", count(calls.connections.get().into()));
-            if calls.pipeline.get() > 1 {
-                text.push_str(&format!(" with up to {} calls each", count(calls.pipeline.get().into())));
+            let mut text = match calls.connections {
+                Some(most) => format!("a call, on one of up to {} connections", count(most.get().into())),
+                None => "a call, on connections opened as needed".to_owned(),
+            };
+            if let Some(pipeline) = calls.pipeline.filter(|pipeline| pipeline.get() > 1) {
+                text.push_str(&format!(" with up to {} calls each", count(pipeline.get().into())));
             }
             if calls.assignment == Assignment::InTurn {
                 text.push_str(", in turn");

@@ -128,7 +128,7 @@ fn workload() -> impl Strategy<Value = Plan> {
     let at_a_rate = (arrivals(), 1..6_u32, 1..4_u32).prop_map(|(arrivals, most, pipeline)| {
         let mut plan = calls(UNLIMITED, 100.0, most).with(|plan| plan.arrivals = arrivals);
         plan.change_calls(|calls| {
-            calls.pipeline = nonzero(pipeline);
+            calls.pipeline = Some(nonzero(pipeline));
         });
         plan
     });
@@ -170,7 +170,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             });
             let pipeline = match &plan.workload {
                 Workload::Connections(connections) => connections.pipeline,
-                Workload::Calls(calls) => calls.pipeline,
+                Workload::Calls(calls) => calls.pipeline.unwrap_or(NonZeroU32::MIN),
                 Workload::Sessions(_) | Workload::Scenarios(_) | Workload::Replay(_) => nonzero(1),
             };
             if over_http2 && pipeline.get() == 1 {
@@ -274,7 +274,7 @@ proptest! {
         let warmup = summary.warmup.unwrap_or_default();
         let pipeline = match &plan.workload {
             Workload::Connections(connections) => connections.pipeline,
-            Workload::Calls(calls) => calls.pipeline,
+            Workload::Calls(calls) => calls.pipeline.unwrap_or(NonZeroU32::MIN),
             Workload::Sessions(_) | Workload::Scenarios(_) | Workload::Replay(_) => nonzero(1),
         };
         // Requests sent after the last reply of a connection are sent again, and count once.

@@ -227,7 +227,7 @@ fn different_workloads_are_not_compared_unless_forced() {
         }),
         ("the protocols differ (--ssl)", &|other| other.plan.change(|plan| plan.tls = Some(Tls::default()))),
         ("the workloads differ (--concurrency: 200 and 10)", &|other| {
-            other.plan.change_calls(|calls| calls.connections = nonzero(10));
+            other.plan.change_calls(|calls| calls.connections = Some(nonzero(10)));
         }),
         ("the offered rates differ (--period: e0.01 and e0.02)", &|other| {
             other.plan.change(|plan| plan.arrivals = Arrivals::Exponential { mean: 0.02 });

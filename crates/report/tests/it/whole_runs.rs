@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Scope, ScopedObjective};
-use httperf_plan::{Arrivals, Cap, Every, Excess, HttpVersion, Phases, Plan, Process, UNLIMITED, WebSocket};
+use httperf_plan::{
+    Arrivals, Assignment, Cap, Every, Excess, HttpVersion, Phases, Plan, Process, UNLIMITED, WebSocket,
+};
 use httperf_report::result::Document;
 use httperf_report::{Kept, Level, RunFigures, Verdict, judge, verdict};
 use httperf_stats::{CallOutcome, Summary};
@@ -89,7 +91,12 @@ fn arrivals_that_still_wait_for_room_at_the_end_are_unfinished_calls_of_a_known_
         let verdict = verdict(&plan, &summary);
         assert_eq!(finds(&verdict, "unfinished"), Some(Level::Suspect));
         assert_eq!(finds(&verdict, "rate"), None, "the generator kept up");
-        assert!(!verdict.blames_client());
+        assert_eq!(
+            finds(&verdict, "client limit"),
+            Some(Level::Invalid),
+            "ten places, where a hundred are needed"
+        );
+        assert!(verdict.blames_client());
         assert_eq!(outcome("p50<1s", &summary), Kept::Missed);
     }
 }
@@ -158,6 +165,146 @@ fn the_generator_is_judged_by_its_own_lateness_though_arrivals_wait_for_room() {
     assert_eq!(finds(&verdict(&plan, &summary), "arrival process"), None);
     summary.arrivals.started -= 600;
     assert_eq!(finds(&verdict(&plan, &summary), "rate"), Some(Level::Invalid), "600 were not started");
+}
+
+// Limits of the client.
+
+/// Answers each request after this delay, over HTTP/2 with at most this many streams at once on a connection.
+fn streams_after(delay: Duration, streams: u32) -> impl Peer {
+    const MAX_CONCURRENT_STREAMS: u16 = 3;
+    Http2Peer::new(move |_: &StreamSeen| vec![Deed::Reply(delay, Reply::new(200))])
+        .settings(&[(MAX_CONCURRENT_STREAMS, streams)])
+}
+
+/// A second of calls at this rate, on as many connections and streams as they need, that may all be answered.
+fn as_needed(rate: f64, version: HttpVersion) -> Plan {
+    let mut plan = calls(UNLIMITED, rate, 1).with(|plan| {
+        plan.runtime = Some(seconds(if rate < 100.0 { 30 } else { 3 }));
+        plan.phases = Phases { drain: seconds(20), ..Phases::default() };
+        plan.request.version = version;
+    });
+    plan.change_calls(|calls| (calls.connections, calls.pipeline) = (None, None));
+    plan
+}
+
+fn median(summary: &Summary) -> Duration {
+    summary.calls_with(CallOutcome::Success).latency.quantile(0.5).unwrap_or_default()
+}
+
+#[test]
+fn a_server_without_a_limit_is_measured_as_it_is_whatever_the_rate() {
+    for delay in [1, 20, 500, 5_000] {
+        for rate in [10.0, 300.0, 5_000.0] {
+            for streams in [None, Some(1), Some(7), Some(100), Some(u32::MAX)] {
+                let version = if streams.is_some() { HttpVersion::Http2 } else { HttpVersion::Http11 };
+                let plan = as_needed(rate, version);
+                let summary = match streams {
+                    None => run(&plan, Link::default(), ok_after(ms(delay))).summary,
+                    Some(streams) => run(&plan, Link::default(), streams_after(ms(delay), streams)).summary,
+                };
+                let what = format!("{delay} ms, {rate}/s, {streams:?} streams");
+                assert_eq!(answered(&summary), summary.arrivals.due, "{what}");
+                let median = median(&summary).as_secs_f64() * 1e3;
+                assert!((median - delay as f64).abs() <= 0.01 * delay as f64 + 0.2, "{what}: {median} ms");
+                let verdict = verdict(&plan, &summary);
+                assert_eq!(finds(&verdict, "client limit"), None, "{what}: {verdict:?}");
+                assert!(summary.unfinished.moments.count() == 0 && !verdict.blames_client(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn connections_are_opened_when_calls_need_them() {
+    let connections = |rate: f64, delay: u64| {
+        let run = run(&as_needed(rate, HttpVersion::Http11), Link::default(), ok_after(ms(delay)));
+        run.connections.len()
+    };
+    assert_eq!(connections(10.0, 20), 10, "those that are opened before the run suffice");
+    let many = connections(1_000.0, 100);
+    assert!((100..=130).contains(&many), "100 are busy, a few more are open: {many}");
+    let mut two = as_needed(10.0, HttpVersion::Http11);
+    two.change_calls(|calls| calls.count = 2);
+    assert_eq!(run(&two, Link::default(), ok_after(ms(1))).connections.len(), 2, "no more than calls");
+}
+
+#[test]
+fn a_call_that_needs_a_connection_has_its_setup_in_its_latency_and_that_is_told() {
+    // All come at once: ten connections are open, and each of the others has to be opened first, which takes a round trip.
+    let mut plan = as_needed(1e6, HttpVersion::Http11).with(|plan| plan.runtime = None);
+    plan.change_calls(|calls| calls.count = 50);
+    let summary = run(&plan, Link { latency: ms(30), ..Link::default() }, ok_after(ms(10))).summary;
+    let opening = summary.arrivals.opening;
+    assert!(opening.count() >= 30, "{}", opening.count());
+    assert!((opening.max() - 0.06).abs() < 0.005, "{}", opening.max());
+    assert_eq!(finds(&verdict(&plan, &summary), "opened for calls"), Some(Level::Valid));
+    let latency = &summary.calls_with(CallOutcome::Success).latency;
+    assert!((latency.moments.max() - 0.13).abs() < 0.01, "{}", latency.moments.max());
+}
+
+#[test]
+fn a_bound_of_the_plan_that_decides_the_figures_is_never_valid() {
+    let phases = Phases { drain: seconds(60), ..Phases::default() };
+    let at_a_rate = |rate: f64, connections: u32, streams: u32, version| {
+        let mut plan = calls(UNLIMITED, rate, connections).with(|plan| {
+            (plan.runtime, plan.phases, plan.request.version) = (Some(seconds(3)), phases, version);
+        });
+        plan.change_calls(|calls| calls.pipeline = Some(nonzero(streams)));
+        plan
+    };
+    let mut own_schedules = at_a_rate(700.0, 10, 1, HttpVersion::Http11);
+    own_schedules.change_calls(|calls| calls.assignment = Assignment::InTurn);
+    let mut visits = sessions(UNLIMITED, uniform(2, 1, ms(10))).with(|plan| {
+        (plan.runtime, plan.phases, plan.arrivals) = (Some(seconds(3)), phases, every(0.01));
+    });
+    visits.change_sessions(|sessions| sessions.max_open = Some(nonzero(4)));
+    let over_http1 = [
+        ("10 connections", at_a_rate(700.0, 10, 1, HttpVersion::Http11)),
+        ("a pipeline", at_a_rate(700.0, 5, 2, HttpVersion::Http11)),
+        ("schedules of their own", own_schedules),
+        ("open connections", capped(700.0, 10, 3, 60)),
+        ("sessions", visits),
+    ];
+    let check = |what: &str, plan: &Plan, summary: &Summary| {
+        let verdict = verdict(plan, summary);
+        assert_eq!(finds(&verdict, "client limit"), Some(Level::Invalid), "{what}: {verdict:?}");
+        assert!(verdict.blames_client(), "{what}");
+        let text = verdict.reasons[0].finding.to_string();
+        assert!(text.contains("these figures describe that limit") && text.contains(" or more"), "{text}");
+    };
+    for (what, plan) in over_http1 {
+        check(what, &plan, &run(&plan, Link::default(), ok_after(ms(20))).summary);
+    }
+    for (what, connections, streams, allowed) in
+        [("one stream each", 10, 1, 100), ("the server's streams", 2, 100, 5)]
+    {
+        let plan = at_a_rate(700.0, connections, streams, HttpVersion::Http2);
+        check(what, &plan, &run(&plan, Link::default(), streams_after(ms(20), allowed)).summary);
+    }
+}
+
+#[test]
+fn a_bound_that_would_do_is_not_blamed_for_a_server_that_is_overloaded_or_stands_still() {
+    let plan = calls(UNLIMITED, 1_000.0, 64).with(|plan| {
+        plan.runtime = Some(seconds(3));
+        plan.phases = Phases { warmup: seconds(1), drain: seconds(1) };
+    });
+    // 500 per second, one after the other.
+    let overloaded = run(&plan, Link::default(), one_by_one(ms(2))).summary;
+    let mut until = Duration::ZERO;
+    let stalling = HttpPeer::new(move |request| {
+        if request.at > until + seconds(1) {
+            until = request.at + ms(300);
+        }
+        vec![Action::Send(until.saturating_sub(request.at) + ms(2), reply(200, "", "hello"))]
+    });
+    let stalled = run(&plan, Link::default(), stalling).summary;
+    for summary in [&overloaded, &stalled] {
+        assert!(summary.arrivals.held > 500, "{}", summary.arrivals.held);
+        let verdict = verdict(&plan, summary);
+        assert_eq!(finds(&verdict, "client limit"), None, "{verdict:?}");
+        assert_eq!(finds(&verdict, "arrivals held"), Some(Level::Valid));
+    }
 }
 
 // Pauses of the generator.

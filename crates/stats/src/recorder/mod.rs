@@ -503,7 +503,10 @@ impl Recorder {
         self.series.note_at(due, self.open, |interval| interval.offered += 1);
         if self.is_measured(due) {
             self.arrivals_missed += 1;
-            self.measured.arrivals.waiting += u64::from(is_waiting);
+            if is_waiting {
+                self.measured.arrivals.waiting += 1;
+                self.measured.arrivals.waits.add(now - due);
+            }
         }
     }
 
@@ -536,7 +539,10 @@ impl Recorder {
         let summary = self.of(due);
         summary.lag.add(lag);
         summary.arrivals.started += 1;
-        summary.arrivals.held += u64::from(room_since.is_some());
+        if let Some(room_since) = room_since {
+            summary.arrivals.held += 1;
+            summary.arrivals.waits.add(room_since - due);
+        }
         if is_measured {
             let figures = &mut self.measured.arrivals;
             match &mut self.arrivals {
@@ -560,6 +566,21 @@ impl Recorder {
     /// Records an arrival that has to wait for room.
     pub fn arrival_held(&mut self, due: Instant) {
         self.of(due).arrivals.held += 1;
+    }
+
+    /// Records the wait of such an arrival, which has room since `now` or still waits at the end.
+    pub fn had_waited(&mut self, due: Instant, now: Instant) {
+        self.of(due).arrivals.waits.add(now - due);
+    }
+
+    /// Records for how long an arrival kept its place that found most places free.
+    pub fn held_place_lightly(&mut self, due: Instant, time: Duration) {
+        self.of(due).arrivals.light.add(time);
+    }
+
+    /// Records that the connection is established that was opened for a call.
+    pub fn waited_for_connection(&mut self, due: Instant, now: Instant) {
+        self.of(due).arrivals.opening.add(now - due);
     }
 
     /// Records a failed connection.
@@ -666,6 +687,9 @@ impl Recorder {
             self.measured = Box::new(Summary { gave_up: true, ..*warmup });
         }
         let mut summary = *self.measured;
+        if let Some(warmup) = &self.warmup {
+            summary.arrivals.light.merge(&warmup.arrivals.light);
+        }
         // A run that was stopped in its warm-up has measured nothing.
         summary.window = Some(from.map_or_else(Window::default, |from| to.unwrap_or(so_far) - from));
         summary.reply_windows = RateWindows::new(&summary.reply_rates, unsampled.replies, time);

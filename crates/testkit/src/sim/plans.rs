@@ -157,8 +157,12 @@ pub fn sessions(count: u64, script: Script) -> Plan {
 /// A number of calls at this rate, over this many connections.
 #[must_use]
 pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
-    let connections = nonzero(connections);
-    let workload = Calls { count, connections, pipeline: NonZeroU32::MIN, assignment: Assignment::AnyFree };
+    let workload = Calls {
+        count,
+        connections: Some(nonzero(connections)),
+        pipeline: Some(NonZeroU32::MIN),
+        assignment: Assignment::AnyFree,
+    };
     let arrivals = Arrivals::Deterministic { period: 1.0 / per_second };
     plan(Workload::Calls(workload)).with(|plan| plan.arrivals = arrivals)
 }

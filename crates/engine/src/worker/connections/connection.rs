@@ -49,6 +49,8 @@ pub(super) struct Connection<S> {
     is_recorded: bool,
     /// It was read as often as a turn allows, and is to be read on.
     pub(super) is_unread: bool,
+    /// It had room for a call when it was last read.
+    pub(super) had_room: bool,
     /// The instant at which its protocol's timer expires, and the earliest under which it is filed.
     pub(super) timer: Option<Instant>,
     pub(super) filed: Option<Instant>,
@@ -87,6 +89,7 @@ impl<S> Connection<S> {
             heard: now,
             is_recorded: false,
             is_unread: false,
+            had_room: true,
             timer: None,
             filed: None,
         }

@@ -276,6 +276,20 @@ impl<N: Network> Connections<N> {
         } else {
             self.refresh_deadline(key, to.run);
         }
+        if to.run.may_have_streams() {
+            self.note_room(key, now, to);
+        }
+    }
+
+    /// Tells the handler if the server allows a stream again, where it had allowed no more.
+    fn note_room<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let has_room = connection.engine.has_room();
+        let had_room = std::mem::replace(&mut connection.had_room, has_room);
+        if has_room && !had_room && !connection.engine.is_in_order() && connection.transport.is_established()
+        {
+            self.tell(key, EventKind::HasRoom, now, to);
+        }
     }
 
     /// Bytes came from a proxy that was asked for a tunnel.

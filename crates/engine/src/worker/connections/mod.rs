@@ -321,9 +321,14 @@ impl<N: Network> Connections<N> {
         self.connections[key].engine.pending_count()
     }
 
-    /// Returns whether a connection takes another call.
+    /// Returns whether a connection takes another call, which may wait for a stream there.
     pub(super) fn has_capacity(&self, key: ConnectionKey) -> bool {
         self.connections[key].engine.capacity() > 0
+    }
+
+    /// Returns whether a connection takes another call, which need not wait for a stream there.
+    pub(super) fn has_room(&self, key: ConnectionKey) -> bool {
+        self.connections[key].engine.has_room()
     }
 
     /// Returns the calls on a connection without a complete reply.

@@ -72,7 +72,10 @@ impl Protocols {
 fn http1_options(plan: &Plan) -> http1::Options {
     let (cookies, pages, pipeline) = match &plan.workload {
         Workload::Connections(_) => (false, false, usize::MAX),
-        Workload::Calls(calls) => (false, false, calls.pipeline.get() as usize),
+        Workload::Calls(calls) => {
+            let own = if plan.request.version.may_have_streams() { usize::MAX } else { 1 };
+            (false, false, calls.pipeline.map_or(own, |pipeline| pipeline.get() as usize))
+        }
         Workload::Sessions(sessions) => {
             let pipeline = match plan.request.version {
                 // A session speaks HTTP/1.0 one call to a connection.

@@ -268,6 +268,11 @@ impl Cap {
         Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
     }
 
+    /// Returns the number of arrivals that may go on at once.
+    pub(super) fn places(&self) -> usize {
+        usize::try_from(self.most).unwrap_or(usize::MAX)
+    }
+
     /// Returns the fate of an arrival while `open` others go on; `None` if there is room for it.
     pub(super) fn excess(&self, open: u64) -> Option<Excess> {
         (open >= self.most).then_some(self.excess)
@@ -303,15 +308,28 @@ impl Share {
     fn new(plan: &Plan, shard: Shard) -> Self {
         let cycle = match &plan.workload {
             Workload::Calls(calls) if calls.assignment == Assignment::InTurn => {
-                calls.connections.get().into()
+                calls.connections_max(&plan.limits).into()
             }
             _ => UNLIMITED,
         };
         Self { shard, cycle }
     }
 
+    #[cfg(test)]
     fn has(self, index: u64) -> bool {
         self.shard.owns(index % self.cycle)
+    }
+
+    /// Returns how many arrivals from this one on are other shards', up to the first that is its own.
+    fn others_before(self, index: u64) -> u64 {
+        let (own, count) = (u64::from(self.shard.index), u64::from(self.shard.count));
+        let place = index % self.cycle;
+        let others = (own + count - place % count) % count;
+        if place + others < self.cycle {
+            return others;
+        }
+        // None is left in this cycle. Each shard has one in the next, or has none at all.
+        self.cycle - place + own
     }
 
     /// Returns the shard's number of arrivals among the first `count`.
@@ -323,8 +341,8 @@ impl Share {
     }
 }
 
-/// The arrivals of a schedule that are a shard's, with their numbers. It draws all of them, so
-/// that the schedule is the same for any number of shards.
+/// The arrivals of a schedule that are a shard's, with their numbers. The others are passed over, so that the schedule is
+/// the same for any number of shards.
 #[derive(Clone)]
 struct Own {
     schedule: Schedule,
@@ -336,14 +354,13 @@ impl Iterator for Own {
     type Item = (u64, Arrival);
 
     fn next(&mut self) -> Option<(u64, Arrival)> {
-        loop {
-            let arrival = self.schedule.next()?;
-            let index = self.next;
-            self.next += 1;
-            if self.share.has(index) {
-                return Some((index, arrival));
-            }
+        let others = self.share.others_before(self.next);
+        if others > 0 {
+            self.schedule.skip_next(others);
         }
+        let index = self.next + others;
+        self.next = index + 1;
+        Some((index, self.schedule.next()?))
     }
 }
 
@@ -379,6 +396,11 @@ mod tests {
                     own.iter().all(|number| (number % connections) % u64::from(shards) == u64::from(index))
                 );
                 assert_eq!(share.of(count), own.len() as u64, "{shards} {connections} {count}");
+                for number in 0..count.saturating_sub(connections) {
+                    let next =
+                        (number..).find(|&number| share.has(number)).expect("each shard has one in a cycle");
+                    assert_eq!(number + share.others_before(number), next, "{shards} {connections} {number}");
+                }
                 total += own.len() as u64;
             }
             assert_eq!(total, count);

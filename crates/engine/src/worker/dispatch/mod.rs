@@ -265,13 +265,9 @@ impl<'a> Dispatch<'a> {
                 let room_since = self.cap.as_ref().and_then(|cap| cap.waited_until(arrival.at));
                 cx.run.recorder.arrival_started(arrival.at, room_since, cx.connections.now());
             }
-            match &mut self.policy {
-                Policy::Pool(pool) => {
-                    let call = Waiting { index: arrival.index, due: arrival.at };
-                    match pool.offer(call) {
-                        Some(session) => self.give_call(session, call, cx),
-                        None => cx.run.recorder.arrival_held(arrival.at),
-                    }
+            match &self.policy {
+                Policy::Pool(_) => {
+                    self.take_call(Waiting { index: arrival.index, due: arrival.at }, cx);
                 }
                 Policy::Replay(_) => {
                     if let Some(request) = arrival.request {
@@ -345,14 +341,10 @@ impl<'a> Dispatch<'a> {
         self.timers.push(Reverse((at, timer)));
     }
 
-    /// Gives calls that wait to the places that failures have freed.
+    /// Gives calls that wait to connections that failures have freed, or that may be opened.
     pub(super) fn serve_waiting<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
         self.resume_clients(cx);
-        for _ in 0..ARRIVALS_PER_TURN {
-            let Policy::Pool(pool) = &mut self.policy else { return };
-            let Some((key, call)) = pool.next_served() else { return };
-            self.give_call(key, call, cx);
-        }
+        self.serve_pool(cx);
     }
 
     /// Closes the connections that have no calls, of a pool or of a recording's clients, now that the run is over.
@@ -367,6 +359,7 @@ impl<'a> Dispatch<'a> {
         run.record_unfinished_calls(now);
         if let Policy::Pool(pool) = &self.policy {
             for due in pool.waiting() {
+                run.recorder.had_waited(due, now);
                 run.recorder.call_made(due);
                 run.recorder.unfinished(due, now);
             }
@@ -402,8 +395,14 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
                 self.sessions[owner.session].handle_reached();
                 self.arrivals.reached();
             }
-            EventKind::Established => self.handle_established(connection, owner, cx),
-            EventKind::HasRoom => self.drive_slot(owner, cx),
+            EventKind::Established => {
+                self.handle_established(connection, owner, cx);
+                self.settle(owner.session, cx);
+            }
+            EventKind::HasRoom => {
+                self.drive_slot(owner, cx);
+                self.settle(owner.session, cx);
+            }
             EventKind::TlsSession(session) => self.sessions[owner.session].keep_tls_session(session),
             EventKind::TicketSettled => self.end_session(owner.session, true, cx),
             EventKind::ReplyHead { call, head } => self.handle_head(call, &head, cx),
@@ -423,16 +422,23 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
             }
             EventKind::Returned { call, why, is_draining } => {
                 self.handle_returned(owner, call, why, is_draining, cx);
+                self.settle(owner.session, cx);
             }
             EventKind::CallFailed { call, cause } => self.handle_call_failed(owner, call, cause, cx),
-            EventKind::Draining => self.let_drain(connection, owner, cx),
+            EventKind::Draining => {
+                self.let_drain(connection, owner, cx);
+                self.settle(owner.session, cx);
+            }
             EventKind::Ended(calls) => {
+                self.end_opening(connection, owner.session, false, cx);
                 self.detach(connection, owner, &calls, cx);
                 self.handle_ended(owner, cx);
+                self.settle(owner.session, cx);
             }
             EventKind::Lost(lost) => {
                 self.sessions[owner.session].set_unreached(lost.is_unreached);
                 let (failure, has_answered) = (lost.failure, lost.has_answered);
+                self.end_opening(connection, owner.session, false, cx);
                 let count = self.detach(connection, owner, &lost.calls, cx);
                 self.handle_lost(owner, failure, has_answered, count, cx);
                 if cx.run.gives_up() {
@@ -457,6 +463,11 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
             }
         }
     }
+}
+
+/// Returns whether an arrival finds most of the places free, so that nothing of ours delays it.
+fn is_light(taken: usize, places: usize) -> bool {
+    taken.saturating_mul(4) <= places
 }
 
 /// Returns the pause before retry number `attempt` (from 1) in a row: none, then doubling.

@@ -1,7 +1,16 @@
 //! The call workload: calls that are due by themselves, and the kept connections that take them.
 //!
-//! Each connection of the pool is a session that never ends, whose calls are given to it. Its places, as many as calls
-//! may be outstanding on it, wait in a queue for calls, or calls wait for them.
+//! Each connection of the pool is a session that never ends, whose calls are given to it. A call takes a connection that has
+//! room for it, one that rests, or a new one, in this order. If there may be no more, it waits for the first that has room.
+//!
+//! ```text
+//!             a call is due                 its reply, or failure
+//!   Free ─────────────────────► Taken ─────────────────────────────► Free, while it has room for another
+//!   Resting ──────────────────►   │
+//!   (new) ────────────────────►   └─────── its connection is gone ─► Resting
+//! ```
+//!
+//! Some connections are opened before the run, and one more whenever few are free, so that most calls find one open.
 
 use std::collections::VecDeque;
 
@@ -10,64 +19,109 @@ use httperf_plan::{Assignment, Calls, Plan, Shard};
 use httperf_stats::Instant;
 
 use super::sessions::Session;
-use super::{Dispatch, Policy};
+use super::{ARRIVALS_PER_TURN, Dispatch, Policy, is_light};
 use crate::Network;
 use crate::worker::connections::{Cx, Owner};
-use crate::worker::{CallKey, SessionKey};
+use crate::worker::{CallKey, ConnectionKey, OPENING_MAX, SessionKey};
+
+/// Connections that a pool without a schedule for each opens before the run, if it may have as many.
+const OPENED_BEFORE: u64 = 10;
 
 /// The connections that take calls.
 pub(super) struct ConnectionPool<'a> {
     plan: &'a Plan,
     calls: &'a Calls,
     shard: Shard,
-    /// Calls and places that find each other: those of a target, or of a single connection.
+    /// Calls and connections that find each other: those of a target, or of a single connection.
     groups: Vec<Group>,
+    /// Calls that may be outstanding at once, if the plan bounds them.
+    places: Option<usize>,
+    /// Calls that wait, in all groups.
+    waiting: usize,
+    /// Groups in which a call waits that may have a connection.
+    ready: VecDeque<usize>,
+    /// Connections on their way.
+    opening: usize,
+    /// The last connection that was on its way came to nothing.
+    is_failing: bool,
 }
 
-/// Only one of the two queues ever holds anything, but between a failure and the next turn.
+/// The connections of a target, or one with a schedule of its own.
 #[derive(Default)]
 struct Group {
-    /// Places for calls, by the connection they belong to.
+    target: usize,
+    /// The maximum number of its sessions, and their number.
+    most: usize,
+    made: usize,
+    /// Sessions with room for a call, in the order in which they got it. Those that are not [`Place::Free`] any more are
+    /// passed over.
     free: VecDeque<SessionKey>,
-    /// Calls that are due and have no place.
+    free_count: usize,
+    /// Sessions without a connection.
+    resting: Vec<SessionKey>,
+    /// Calls that are due and have no connection.
     waiting: VecDeque<Waiting>,
+    /// It is among the groups that are ready.
+    is_ready: bool,
 }
 
-/// A call that is due and has no place.
-#[derive(Clone, Copy)]
+/// A call that is due and has no connection.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     /// The number of its arrival.
     pub(super) index: u64,
     pub(super) due: Instant,
 }
 
+/// The state of a session of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It has no room, or its connection is on its way.
+    #[default]
+    Taken,
+    /// It has room for a call.
+    Free,
+    /// It has neither connection nor calls.
+    Resting,
+}
+
 impl<'a> ConnectionPool<'a> {
     pub(super) fn new(plan: &'a Plan, calls: &'a Calls, shard: Shard) -> Self {
-        let connections = shard.share(calls.connections.get().into()) as usize;
+        let targets = plan.targets.len();
+        let connections = shard.share(calls.connections_max(&plan.limits).into()) as usize;
         let groups = match calls.assignment {
-            Assignment::AnyFree => plan.targets.len(),
-            Assignment::InTurn => connections,
+            Assignment::AnyFree => (0..targets)
+                .map(|target| {
+                    let most = (connections + targets - 1 - target) / targets;
+                    Group { target, most, ..Group::default() }
+                })
+                .collect(),
+            Assignment::InTurn => (0..connections as u64)
+                .map(|nth| Group { target: shard.nth(nth) as usize % targets, most: 1, ..Group::default() })
+                .collect(),
         };
-        Self { plan, calls, shard, groups: (0..groups).map(|_| Group::default()).collect() }
-    }
-
-    /// Returns the number of connections of this shard.
-    pub(super) fn connections(&self) -> usize {
-        self.shard.share(self.calls.connections.get().into()) as usize
-    }
-
-    /// Returns the number of calls that may be outstanding on a connection.
-    pub(super) fn places_each(&self) -> u32 {
-        self.calls.pipeline.get()
-    }
-
-    /// Returns the target and the group of the `nth` connection of this shard.
-    pub(super) fn place_of(&self, nth: usize) -> (usize, usize) {
-        let targets = self.plan.targets.len();
-        match self.calls.assignment {
-            Assignment::AnyFree => (nth % targets, nth % targets),
-            Assignment::InTurn => (self.shard.nth(nth as u64) as usize % targets, nth),
+        Self {
+            plan,
+            calls,
+            shard,
+            groups,
+            places: calls.places().map(|places| shard.share(places) as usize),
+            waiting: 0,
+            ready: VecDeque::new(),
+            opening: 0,
+            is_failing: false,
         }
+    }
+
+    /// Returns the number of connections that this shard opens before the run.
+    fn opened_before(&self) -> usize {
+        let all = u64::from(self.calls.connections_max(&self.plan.limits));
+        let targets = self.plan.targets.len() as u64;
+        let wanted = match self.calls.assignment {
+            Assignment::InTurn => all,
+            Assignment::AnyFree => OPENED_BEFORE.max(targets).min(self.calls.count).min(all),
+        };
+        self.shard.share(wanted) as usize
     }
 
     /// Returns the group that takes an arrival.
@@ -75,83 +129,85 @@ impl<'a> ConnectionPool<'a> {
         match self.calls.assignment {
             Assignment::AnyFree => self.plan.target_of(index),
             Assignment::InTurn => {
-                (index % u64::from(self.calls.connections.get()) / u64::from(self.shard.count)) as usize
+                let connections = u64::from(self.calls.connections_max(&self.plan.limits));
+                (index % connections / u64::from(self.shard.count)) as usize
             }
         }
     }
 
-    /// Returns the instants at which the calls were due that wait for a place.
+    /// Returns the instants at which the calls were due that wait for a connection.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Instant> + '_ {
         self.groups.iter().flat_map(|group| group.waiting.iter().map(|call| call.due))
     }
 
-    /// Returns the number of calls that wait for a place.
+    /// Returns the number of calls that wait for a connection.
     pub(super) fn waiting_count(&self) -> usize {
-        self.groups.iter().map(|group| group.waiting.len()).sum()
+        self.waiting
     }
 
-    /// Returns whether a call waits that has a place.
+    /// Returns whether a call waits that may have a connection.
     pub(super) fn can_serve(&self) -> bool {
-        self.groups.iter().any(Group::can_serve)
+        !self.ready.is_empty()
     }
 
-    /// Returns the connection that takes a call which is due. If there is none, the call waits.
-    pub(super) fn offer(&mut self, call: Waiting) -> Option<SessionKey> {
-        let group = self.group_of(call.index);
-        let group = &mut self.groups[group];
-        let place = group.free.pop_front();
-        if place.is_none() {
-            group.waiting.push_back(call);
-        }
-        place
+    /// Returns whether calls take other connections rather than wait for a stream: as many are opened as they need.
+    fn spreads(&self) -> bool {
+        self.calls.connections.is_none()
     }
 
-    /// A place of a connection in this group is free. It is not for calls that wait before the next turn.
-    pub(super) fn free(&mut self, group: usize, connection: SessionKey) {
-        self.groups[group].free.push_back(connection);
+    /// Returns whether a call finds most of the places free while `outstanding` others have one: it is answered as if the plan
+    /// had no bound.
+    fn is_light(&self, outstanding: usize) -> bool {
+        self.places.is_some_and(|places| is_light(outstanding, places))
     }
 
-    /// A place of a connection in this group is free. Returns the call that it is for; if none waits, the place does.
-    pub(super) fn next_for(&mut self, group: usize, connection: SessionKey) -> Option<Waiting> {
-        let group = &mut self.groups[group];
-        let call = group.waiting.pop_front();
-        if call.is_none() {
-            group.free.push_back(connection);
-        }
+    fn hold(&mut self, group: usize, call: Waiting) {
+        self.groups[group].waiting.push_back(call);
+        self.waiting += 1;
+    }
+
+    fn next_waiting(&mut self, group: usize) -> Option<Waiting> {
+        let call = self.groups[group].waiting.pop_front();
+        self.waiting -= usize::from(call.is_some());
         call
     }
 
-    /// Returns a call that waited, and the connection that takes it.
-    pub(super) fn next_served(&mut self) -> Option<(SessionKey, Waiting)> {
-        let group = self.groups.iter_mut().find(|group| group.can_serve())?;
-        Some((group.free.pop_front()?, group.waiting.pop_front()?))
+    /// Lets the calls that wait in a group be served at the end of this turn.
+    fn make_ready(&mut self, group: usize) {
+        let state = &mut self.groups[group];
+        if !state.waiting.is_empty() && !state.is_ready {
+            state.is_ready = true;
+            self.ready.push_back(group);
+        }
     }
-}
 
-impl Group {
-    fn can_serve(&self) -> bool {
-        !self.free.is_empty() && !self.waiting.is_empty()
+    fn next_ready(&mut self) -> Option<usize> {
+        let group = self.ready.pop_front()?;
+        self.groups[group].is_ready = false;
+        Some(group)
+    }
+
+    /// Returns whether another connection may be on its way. Those with schedules of their own wait for none.
+    fn may_open(&self) -> bool {
+        self.opening < OPENING_MAX || self.calls.assignment == Assignment::InTurn
+    }
+
+    /// Returns whether a group has fewer free connections than the calls under way are likely to need soon: their number
+    /// varies by its square root.
+    fn is_short(&self, group: usize) -> bool {
+        let Group { most, made, free_count, ref resting, .. } = self.groups[group];
+        let open = made - resting.len();
+        let beyond = free_count.saturating_sub(1);
+        let most = most.min(usize::try_from(self.calls.count).unwrap_or(usize::MAX));
+        open < most && beyond * beyond < open && self.calls.assignment == Assignment::AnyFree
     }
 }
 
 impl Dispatch<'_> {
-    /// Opens a connection of a pool, as the `nth` of this shard. Returns its session; `None` if there is no pool.
-    pub(in crate::worker) fn open_of_pool<N: Network>(
-        &mut self,
-        nth: usize,
-        cx: &mut Cx<'_, '_, N>,
-    ) -> Option<SessionKey> {
-        let Policy::Pool(pool) = &self.policy else { return None };
-        let (target, group) = pool.place_of(nth);
-        let key = self.sessions.insert(Session::of_pool(self.plan, nth as u64, target, group, cx.now));
-        self.open_connection(Owner { session: key, slot: 0 }, cx);
-        Some(key)
-    }
-
     /// Returns the number of connections that a pool opens before the run.
     pub(in crate::worker) fn pool_size(&self) -> usize {
         match &self.policy {
-            Policy::Pool(pool) => pool.connections(),
+            Policy::Pool(pool) => pool.opened_before(),
             Policy::Connections { .. }
             | Policy::Sessions { .. }
             | Policy::Scenarios(_)
@@ -159,43 +215,210 @@ impl Dispatch<'_> {
         }
     }
 
-    /// Offers the places of a pool's connections: in rounds, so that calls spread over all of them before one has a
-    /// second.
-    pub(in crate::worker) fn offer_places(&mut self, connections: &[SessionKey]) {
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        for _ in 0..pool.places_each() {
-            for &key in connections {
-                pool.free(self.sessions[key].group(), key);
-            }
+    /// Opens a connection of a pool before the run, as the `nth` of this shard.
+    pub(in crate::worker) fn open_of_pool<N: Network>(&mut self, nth: usize, cx: &mut Cx<'_, '_, N>) {
+        let Policy::Pool(pool) = &self.policy else { return };
+        let group = nth % pool.groups.len();
+        if let Some(key) = self.take_closed(group, cx) {
+            self.open_ahead(key, cx);
         }
     }
 
-    /// Gives a call that is due to a connection of the pool.
-    pub(super) fn give_call<N: Network>(&mut self, key: SessionKey, call: Waiting, cx: &mut Cx<'_, '_, N>) {
+    /// Gives a call that is due to a connection of the pool. If there may be no further one, the call waits.
+    pub(super) fn take_call<N: Network>(&mut self, call: Waiting, cx: &mut Cx<'_, '_, N>) {
+        let Policy::Pool(pool) = &self.policy else { return };
+        let group = pool.group_of(call.index);
+        match self.take_free(group, cx).or_else(|| self.take_closed(group, cx)) {
+            Some(key) => self.give_call(key, call, cx),
+            None => {
+                cx.run.recorder.arrival_held(call.due);
+                if let Policy::Pool(pool) = &mut self.policy {
+                    pool.hold(group, call);
+                }
+            }
+        }
+        let Policy::Pool(pool) = &self.policy else { return };
+        if pool.is_short(group)
+            && !pool.is_failing
+            && let Some(key) = self.take_closed(group, cx)
+        {
+            self.open_ahead(key, cx);
+        }
+    }
+
+    /// Takes a session that has room for a call.
+    fn take_free<N: Network>(&mut self, group: usize, cx: &Cx<'_, '_, N>) -> Option<SessionKey> {
+        let Policy::Pool(pool) = &mut self.policy else { return None };
+        let spreads = pool.spreads();
+        let state = &mut pool.groups[group];
+        while let Some(key) = state.free.pop_front() {
+            let session = &mut self.sessions[key];
+            if session.place == Place::Free {
+                session.place = Place::Taken;
+                state.free_count -= 1;
+                // The server may allow fewer calls than before.
+                if session.place_now(spreads, cx) == Place::Free {
+                    return Some(key);
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a session whose connection is to be opened: one that rests, or a new one.
+    fn take_closed<N: Network>(&mut self, group: usize, cx: &Cx<'_, '_, N>) -> Option<SessionKey> {
+        let Policy::Pool(pool) = &mut self.policy else { return None };
+        if !pool.may_open() {
+            return None;
+        }
+        let state = &mut pool.groups[group];
+        if let Some(key) = state.resting.pop() {
+            self.sessions[key].place = Place::Taken;
+            return Some(key);
+        }
+        (state.made < state.most).then(|| {
+            state.made += 1;
+            self.sessions.insert(Session::of_pool(self.plan, state.target, group, cx.now))
+        })
+    }
+
+    /// Opens the connection of a session for calls to come.
+    fn open_ahead<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        self.sessions[key].ready_at = cx.now;
+        self.open_connection(Owner { session: key, slot: 0 }, cx);
+        self.settle(key, cx);
+    }
+
+    fn give_call<N: Network>(&mut self, key: SessionKey, call: Waiting, cx: &mut Cx<'_, '_, N>) {
         self.sessions[key].assign(call);
-        if !self.create_call(key, 0, &Next::FromSource, cx) {
+        let is_light = matches!(&self.policy, Policy::Pool(pool) if pool.is_light(cx.run.calls_count()));
+        if self.create_call(key, 0, &Next::FromSource, cx) {
+            if is_light && let Some(call) = self.sessions[key].queued(0).last() {
+                cx.run.mark_light(call);
+            }
+            self.drive_slot(Owner { session: key, slot: 0 }, cx);
+        } else {
             self.arrivals.ended();
-            self.free_place(key);
+        }
+        self.settle(key, cx);
+    }
+
+    /// Something has changed for a session of a pool: files it where calls find it. Calls that wait may have it at the end of
+    /// the turn, and not before: it may be one of several whose connections fail.
+    pub(super) fn settle<N: Network>(&mut self, key: SessionKey, cx: &Cx<'_, '_, N>) {
+        let Policy::Pool(pool) = &mut self.policy else { return };
+        let session = &mut self.sessions[key];
+        let (before, place, group) = (session.place, session.place_now(pool.spreads(), cx), session.group());
+        if place == before {
             return;
         }
-        self.drive_slot(Owner { session: key, slot: 0 }, cx);
+        session.place = place;
+        let state = &mut pool.groups[group];
+        if before == Place::Free {
+            state.free_count -= 1;
+        }
+        match place {
+            Place::Taken => return,
+            Place::Free => {
+                state.free.push_back(key);
+                state.free_count += 1;
+            }
+            Place::Resting => state.resting.push(key),
+        }
+        pool.make_ready(group);
+    }
+
+    /// A connection of a pool is on its way.
+    pub(super) fn begin_opening(&mut self, key: SessionKey) {
+        if let Policy::Pool(pool) = &mut self.policy {
+            pool.opening += 1;
+            self.sessions[key].is_opening = true;
+        }
+    }
+
+    /// A connection of a pool could not be begun.
+    pub(super) fn fail_opening(&mut self) {
+        if let Policy::Pool(pool) = &mut self.policy {
+            pool.is_failing = true;
+        }
+    }
+
+    /// A connection of a pool that may have been on its way is established, or gone.
+    pub(super) fn end_opening<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        key: SessionKey,
+        is_established: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let Policy::Pool(pool) = &mut self.policy else { return };
+        let session = &mut self.sessions[key];
+        if !session.is_opening || !session.has_connection(0, connection) {
+            return;
+        }
+        session.is_opening = false;
+        pool.opening -= 1;
+        pool.is_failing = !is_established;
+        if pool.waiting > 0 && pool.calls.assignment == Assignment::AnyFree {
+            (0..pool.groups.len()).for_each(|group| pool.make_ready(group));
+        }
+        if is_established {
+            for call in cx.connections.pending(connection) {
+                let due = cx.run.call(call).intended();
+                cx.run.recorder.waited_for_connection(due, cx.now);
+            }
+        }
     }
 
     /// A call on a connection of the pool was answered: its place is for the next.
     pub(super) fn handle_pool_answer<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
         self.arrivals.ended();
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        if let Some(call) = pool.next_for(self.sessions[key].group(), key) {
-            self.give_call(key, call, cx);
-        }
         // Calls that were behind it on a connection which the server closed go to another.
         if self.sessions[key].has_queued(0) {
             self.drive_slot(Owner { session: key, slot: 0 }, cx);
         }
+        let Policy::Pool(pool) = &mut self.policy else { return };
+        let session = &self.sessions[key];
+        if pool.waiting > 0
+            && session.place == Place::Taken
+            && session.place_now(pool.spreads(), cx) != Place::Taken
+            && let Some(call) = pool.next_waiting(session.group())
+        {
+            cx.run.recorder.had_waited(call.due, cx.now);
+            self.give_call(key, call, cx);
+            return;
+        }
+        self.settle(key, cx);
     }
 
-    /// A connection of the pool failed, and its calls with it: the first `count` of its queue. Calls that wait for their
-    /// places are served in the next turn, as they may fail as well.
+    /// Gives calls that wait to connections that have room for them since a failure, or may be opened.
+    pub(super) fn serve_pool<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        let mut left = ARRIVALS_PER_TURN;
+        while let Policy::Pool(pool) = &mut self.policy
+            && left > 0
+            && let Some(group) = pool.next_ready()
+        {
+            while left > 0
+                && let Policy::Pool(pool) = &self.policy
+                && !pool.groups[group].waiting.is_empty()
+                && let Some(key) = self.take_free(group, cx).or_else(|| self.take_closed(group, cx))
+            {
+                left -= 1;
+                let Policy::Pool(pool) = &mut self.policy else { return };
+                if let Some(call) = pool.next_waiting(group) {
+                    cx.run.recorder.had_waited(call.due, cx.now);
+                    self.give_call(key, call, cx);
+                }
+            }
+            if left == 0
+                && let Policy::Pool(pool) = &mut self.policy
+            {
+                pool.make_ready(group);
+            }
+        }
+    }
+
+    /// A connection of the pool failed, and its calls with it: the first `count` of its queue.
     pub(super) fn handle_pool_failure<N: Network>(
         &mut self,
         key: SessionKey,
@@ -209,6 +432,7 @@ impl Dispatch<'_> {
         if self.sessions[key].has_queued(0) {
             self.drive_slot(Owner { session: key, slot: 0 }, cx);
         }
+        self.settle(key, cx);
     }
 
     /// A call of the pool has failed: its place is for another.
@@ -220,12 +444,20 @@ impl Dispatch<'_> {
     ) {
         cx.run.abandon_call(call, cx.now);
         self.arrivals.ended();
-        self.free_place(key);
+        self.settle(key, cx);
     }
+}
 
-    fn free_place(&mut self, key: SessionKey) {
-        if let Policy::Pool(pool) = &mut self.policy {
-            pool.free(self.sessions[key].group(), key);
+impl Session<'_> {
+    /// Returns what a session of a pool can do now.
+    fn place_now<N: Network>(&self, spreads: bool, cx: &Cx<'_, '_, N>) -> Place {
+        let slot = &self.slots()[0];
+        if self.is_opening || self.is_pausing() || !slot.has_room(spreads, cx) {
+            Place::Taken
+        } else if slot.is_connected() {
+            Place::Free
+        } else {
+            Place::Resting
         }
     }
 }

@@ -44,10 +44,19 @@ pub(super) struct Replaying<'a> {
 /// A client of a recording.
 #[derive(Debug)]
 pub(super) struct RecordedClient {
-    /// Requests that are due and wait for a connection, with the instants at which they were.
-    waiting: VecDeque<(Instant, DueRequest)>,
+    /// Requests that are due and wait for a connection.
+    waiting: VecDeque<WaitingRequest>,
     /// The instant of its last request or reply.
     active_at: Instant,
+}
+
+/// A request that is due and has no connection.
+#[derive(Debug)]
+struct WaitingRequest {
+    due: Instant,
+    request: DueRequest,
+    /// None of the client's connections was free when it was due.
+    is_held: bool,
 }
 
 impl<'a> Replaying<'a> {
@@ -109,9 +118,14 @@ impl Dispatch<'_> {
         });
         replaying.waiting += 1;
         let Some(client) = self.sessions[key].recorded.as_mut() else { return };
-        client.waiting.push_back((due, request));
+        client.waiting.push_back(WaitingRequest { due, request, is_held: false });
         client.active_at = cx.now;
         self.make_requests(key, cx);
+        let client = self.sessions.get_mut(key).and_then(|session| session.recorded.as_mut());
+        if let Some(request) = client.and_then(|client| client.waiting.back_mut()) {
+            request.is_held = true;
+            cx.run.recorder.arrival_held(due);
+        }
     }
 
     /// Makes the requests of a client that wait, as far as its connections have room.
@@ -123,15 +137,21 @@ impl Dispatch<'_> {
             if client.waiting.is_empty() {
                 return;
             }
-            let Some(slot) = session.free_slot_of(replaying.connections, |slot| slot.has_room(cx)) else {
+            let spreads = matches!(replaying.replay.clients, Clients::Independent { .. });
+            let has_room = |slot: &Slot| slot.has_room(spreads, cx);
+            let Some(slot) = session.free_slot_of(replaying.connections, has_room) else {
                 return;
             };
-            let Some((due, DueRequest { number, request, .. })) =
+            let is_light = session.slots().iter().all(|slot| slot.is_idle(cx));
+            let Some(WaitingRequest { due, request: DueRequest { number, request, .. }, is_held }) =
                 session.recorded.as_mut().and_then(|client| client.waiting.pop_front())
             else {
                 return;
             };
             replaying.waiting -= 1;
+            if is_held {
+                cx.run.recorder.had_waited(due, cx.now);
+            }
             session.ready_at = due;
             let cookie = session.cookie(&request.uri, || cx.connections.wall_clock());
             let target = session.target();
@@ -145,6 +165,9 @@ impl Dispatch<'_> {
                 talk: None,
             };
             let call = cx.run.create_call(call);
+            if is_light {
+                cx.run.mark_light(call);
+            }
             session.queue(slot, call);
             self.drive_slot(Owner { session: key, slot }, cx);
         }
@@ -251,9 +274,10 @@ impl Dispatch<'_> {
     /// Records the requests that waited for a connection when the run ended.
     pub(super) fn record_waiting(&self, run: &mut Run<'_>, now: Instant) {
         let clients = self.sessions.values().filter_map(|session| session.recorded.as_ref());
-        for (due, _) in clients.flat_map(|client| &client.waiting) {
-            run.recorder.call_made(*due);
-            run.recorder.unfinished(*due, now);
+        for &WaitingRequest { due, .. } in clients.flat_map(|client| &client.waiting) {
+            run.recorder.had_waited(due, now);
+            run.recorder.call_made(due);
+            run.recorder.unfinished(due, now);
         }
     }
 }

@@ -52,6 +52,8 @@ pub(in crate::worker) struct Call {
     deadline: Option<Instant>,
     /// The instant by which its status line must be complete, once it has begun.
     status_line_due: Option<Instant>,
+    /// It found most of the places free that calls may take at once, where the plan bounds them.
+    is_light: bool,
     /// Attempts in a row that ended in the failure status, or that the server did not process.
     attempts: u32,
     /// The parser of its reply, if that is a page.
@@ -297,6 +299,7 @@ impl Run<'_> {
             is_written: false,
             deadline: None,
             status_line_due: None,
+            is_light: false,
             attempts: 0,
             scanner: None,
             inspection: None,
@@ -325,6 +328,22 @@ impl Run<'_> {
 
     pub(in crate::worker) fn calls_count(&self) -> usize {
         self.calls.len()
+    }
+
+    /// A call finds most of the places free that the plan allows.
+    pub(in crate::worker) fn mark_light(&mut self, key: CallKey) {
+        self.calls[key].is_light = true;
+    }
+
+    /// A call was answered at `now`: records how long it took if it found most places free.
+    #[inline]
+    pub(in crate::worker) fn record_light(&mut self, key: CallKey, now: Instant) {
+        let call = &self.calls[key];
+        if call.is_light
+            && let Some(sent) = call.sent
+        {
+            self.recorder.held_place_lightly(call.intended, now - sent);
+        }
     }
 
     /// Drops a call whose reply is recorded.

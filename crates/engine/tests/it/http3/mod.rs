@@ -43,7 +43,7 @@ pub(crate) fn over_http3(mut plan: Plan) -> Plan {
 /// Calls at a rate over connections with this number of streams.
 pub(crate) fn streams(count: u64, per_second: f64, connections: u32, streams: u32) -> Plan {
     let mut plan = over_http3(calls(count, per_second, connections));
-    plan.change_calls(|workload| workload.pipeline = nonzero(streams));
+    plan.change_calls(|workload| workload.pipeline = Some(nonzero(streams)));
     plan
 }
 

@@ -249,6 +249,7 @@ fn forbidden_names(plan: &Plan) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::num::NonZeroU32;
 
     use httperf_plan::{Calls, Connections, HttpVersion};
 
@@ -318,10 +319,10 @@ mod tests {
         assert_eq!(pipeline.get(), 32);
         let argv = ["--h2c-upgrade", "--streams=7", "--request-rate=100", "--num-calls=10"];
         let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).into_fields().workload else { panic!() };
-        assert_eq!(pipeline.get(), 7);
+        assert_eq!(pipeline.map(NonZeroU32::get), Some(7));
         let argv = ["--ssl", "--http-version=auto", "--request-rate=100", "--num-calls=10"];
         let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).into_fields().workload else { panic!() };
-        assert_eq!(pipeline.get(), 1, "as many as over HTTP/1.1");
+        assert_eq!(pipeline, None, "as many as the server allows");
         let argv = ["--http-version=2", "--num-calls=20", "--burst-length=10"];
         let Workload::Connections(connections) = plan_of(&argv).into_fields().workload else { panic!() };
         assert_eq!((connections.burst.get(), connections.pipeline.get()), (10, 1));

@@ -11,11 +11,8 @@ use super::pause;
 use crate::command_line::args::{Args, Threads, Version};
 use crate::command_line::printf;
 
-/// Connections that share calls unless `--concurrency` says otherwise.
+/// Connections with schedules of their own (`--per-connection`) unless `--concurrency` says otherwise.
 const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
-
-/// The same for calls to a language model: answers take many seconds, and a call is not to wait for another's.
-const MODEL_POOL: NonZeroU32 = NonZeroU32::new(256).expect("it is not 0");
 
 /// Errors in the load.
 #[derive(Debug, Error)]
@@ -78,14 +75,12 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
     let is_endless = load.duration > 0.0;
-    let pipeline = args.outstanding().map_or(NonZeroU32::MIN, |(_, count)| count);
+    let outstanding = args.outstanding().map(|(_, count)| count);
     if load.call_arrivals.is_some() {
-        let asks_model = args.material.replies.streams.model.is_some();
-        let pool = if asks_model && args.outstanding().is_none() { MODEL_POOL } else { POOL };
-        let enough =
-            || u32::try_from(servers).ok().and_then(NonZeroU32::new).map_or(pool, |count| count.max(pool));
-        let connections = load.concurrency.unwrap_or_else(enough);
-        if (connections.get() as usize) < servers {
+        let connections = load.concurrency.or_else(|| load.per_connection.then_some(POOL));
+        if let Some(connections) = connections
+            && (connections.get() as usize) < servers
+        {
             return Err(LoadError::Servers { servers, connections });
         }
         if load.per_connection && servers > 1 {
@@ -94,10 +89,11 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
         return Ok(Workload::Calls(Calls {
             count: args.num_calls.unwrap_or(UNLIMITED),
             connections,
-            pipeline,
+            pipeline: outstanding.or_else(|| connections.map(|_| NonZeroU32::MIN)),
             assignment: if load.per_connection { Assignment::InTurn } else { Assignment::AnyFree },
         }));
     }
+    let pipeline = outstanding.unwrap_or(NonZeroU32::MIN);
     let is_timed = args.arrivals != Arrivals::Sequential;
     let closed_loop = load.concurrency.filter(|_| !is_timed);
     let count = match (args.num_conns, closed_loop) {
@@ -271,18 +267,25 @@ mod tests {
         let plan =
             workload_of(&["--request-rate=100", "--num-calls=50", "--concurrency=3", "--per-connection"]);
         let Workload::Calls(calls) = &plan.workload else { panic!("calls were asked for") };
-        assert_eq!((calls.count, calls.connections.get(), calls.pipeline.get()), (50, 3, 1));
+        assert_eq!((calls.count, calls.connections, calls.places()), (50, Some(nonzero(3)), Some(3)));
         assert_eq!(calls.assignment, Assignment::InTurn);
         assert_eq!(plan.arrivals, Arrivals::Deterministic { period: 0.01 });
         let plan = workload_of(&["--request-period=e.5", "--duration=1"]);
         let Workload::Calls(calls) = &plan.workload else { panic!("calls were asked for") };
-        assert_eq!((calls.count, calls.connections.get()), (UNLIMITED, 10));
-        for (options, connections) in [(&[][..], 256), (&["--concurrency=3"], 3), (&["--pipeline=4"], 10)] {
+        assert_eq!((calls.count, calls.connections, calls.pipeline), (UNLIMITED, None, None));
+        for (options, connections, pipeline) in [
+            (&[][..], None, None),
+            (&["--concurrency=3"], Some(3), Some(1)),
+            (&["--concurrency=3", "--pipeline=2"], Some(3), Some(2)),
+            (&["--pipeline=4"], None, Some(4)),
+            (&["--per-connection"], Some(10), Some(1)),
+        ] {
             let model = ["--llm=openai", "--body=x", "--request-rate=4", "--duration=1"];
             let Workload::Calls(calls) = &workload_of(&[&model, options].concat()).workload else {
                 panic!("calls were asked for")
             };
-            assert_eq!(calls.connections.get(), connections, "{options:?}");
+            let bounds = (calls.connections.map(NonZeroU32::get), calls.pipeline.map(NonZeroU32::get));
+            assert_eq!(bounds, (connections, pipeline), "{options:?}");
         }
     }
 

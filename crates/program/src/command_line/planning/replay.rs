@@ -9,11 +9,8 @@ use crate::command_line::args::{Args, Version};
 /// Connections of a client unless an option says otherwise: as many as browsers open to a server over HTTP/1.
 const CONNECTIONS: NonZeroU32 = NonZeroU32::new(6).expect("it is not 0");
 
-/// Connections of all requests that belong to no client.
-const INDEPENDENT: NonZeroU32 = NonZeroU32::new(100).expect("it is not 0");
-
-/// Connections of all requests of a language model's trace: answers take long, and none is to wait for another.
-pub const MODEL_CONNECTIONS: NonZeroU32 = NonZeroU32::new(1000).expect("it is not 0");
+/// Connections of all requests that belong to no client: as many as they need.
+pub const INDEPENDENT: NonZeroU32 = NonZeroU32::new(1 << 16).expect("it is not 0");
 
 /// Calls outstanding at once on a connection that speaks HTTP/2.
 pub const STREAMS: NonZeroU32 = NonZeroU32::new(100).expect("it is not 0");

@@ -14,7 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "keeps up to N calls outstanding on each connection of a closed loop or a pool",
     )
     .details(&[
-        "Default: 1. For HTTP/2 and HTTP/3 what --pipeline is for HTTP/1.1: each reply makes way for the next \
+        "Default: 1; with --request-rate and without --concurrency, as many as the server allows. For HTTP/2 and HTTP/3 what --pipeline is for HTTP/1.1: each reply makes way for the next \
              call. A server that allows fewer streams at once makes calls wait; the report says for how \
              long. A connection of --http-version=auto that comes to speak HTTP/1.1 has one call \
              outstanding.",

@@ -40,7 +40,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          how long it would have had to wait had it been due at a time of its own.",
         "With --rate or --period it caps the connections that are open: an arrival that finds N waits \
          until one has ended. Its wait is part of its latency, and the report says how many had to. With \
-         --request-rate it is the number of connections that share the calls. Not for session workloads.",
+         --request-rate it bounds the connections that share the calls, each with --streams calls \
+         at a time or one. Not for session workloads.",
     ])
     .apply(|args, value| {
         args.load.concurrency = Some(positive("--concurrency", value)?);
@@ -76,10 +77,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .common()
     .details(&[
-        "Each call is due at a time of its own and takes any of the --concurrency connections (default: \
-         10, with --llm 256) that has room; if none has, it waits, and its wait is part of its latency. Connections are \
-         opened before the run starts. Needs --duration, --runtime or --num-calls, which is the number of \
-         all calls here.",
+        "Each call is due at a time of its own and takes a connection that has room: over HTTP/2 and HTTP/3, as many calls \
+         share one as the server allows. If none has room, another is opened and kept, and the time this takes is part of the \
+         call's latency; some are opened ahead. Needs --duration, --runtime or --num-calls, which is the number of all calls \
+         here.",
+        "--concurrency bounds the connections and --streams the calls on each. A call that finds no room then waits, and if \
+         such waits are a visible part of the latency, the verdict says that the figures describe this bound.",
         "The same as --request-period=d1/X; the last of both counts.",
     ])
     .apply(|args, value| {
@@ -110,7 +113,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "per-connection",
         "gives each connection a schedule of its own, every N-th call of --request-rate",
     )
-    .details(&["A call then waits for its connection, even if another is free."])
+    .details(&["A call then waits for its connection, even if another is free. --concurrency sets their number (default: 10)."])
     .apply(|args, _| {
         args.load.per_connection = true;
         Ok(())

@@ -17,6 +17,8 @@ pub(super) struct Load {
     pub(super) pace: Pace,
     /// The connections at a time.
     pub(super) connections: u64,
+    /// It has no number of connections for a rate of requests, but opens what it needs.
+    pub(super) opens_as_needed: bool,
     /// The worker threads, if the tool's command line fixes them.
     pub(super) threads: Option<u64>,
     /// The requests outstanding on each connection.
@@ -134,6 +136,7 @@ impl Load {
             target: None,
             pace: Pace::Replies,
             connections: 1,
+            opens_as_needed: false,
             threads: None,
             outstanding: 1,
             count: None,
@@ -256,7 +259,9 @@ impl Load {
             Pace::Replies => self.closed_loop(words),
             Pace::Requests { rate, per_connection } if self.keep_alive => {
                 words.option("--request-rate", rate.to_string());
-                words.option("--concurrency", self.connections.to_string());
+                if !self.opens_as_needed {
+                    words.option("--concurrency", self.connections.to_string());
+                }
                 if per_connection {
                     words.flag("--per-connection");
                 }
@@ -266,7 +271,9 @@ impl Load {
             }
             Pace::Requests { rate, .. } => {
                 words.option("--rate", rate.to_string());
-                words.option("--concurrency", self.connections.to_string());
+                if !self.opens_as_needed {
+                    words.option("--concurrency", self.connections.to_string());
+                }
                 if let Some(count) = self.count {
                     words.option("--num-conns", count.to_string());
                 }

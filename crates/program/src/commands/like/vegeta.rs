@@ -35,7 +35,6 @@ struct State {
     targets: Option<String>,
     /// Requests per second; infinite for as many as the server answers.
     rate: f64,
-    workers: u64,
     workers_max: Option<u64>,
     connections_max: Option<u64>,
     over_tls: Version,
@@ -51,7 +50,6 @@ impl State {
             load,
             targets: None,
             rate: 50.0,
-            workers: 10,
             workers_max: None,
             connections_max: None,
             over_tls: Version::Negotiated,
@@ -60,8 +58,7 @@ impl State {
     }
 
     fn finish(self) -> Result<Load, String> {
-        let Self { mut load, targets, rate, workers, workers_max, connections_max, over_tls, in_clear } =
-            self;
+        let Self { mut load, targets, rate, workers_max, connections_max, over_tls, in_clear } = self;
         let https = targets.as_deref().is_some_and(lists_https);
         load.version = if https { over_tls } else { in_clear };
         match &targets {
@@ -78,16 +75,12 @@ impl State {
             Some(_) => {}
         }
         load.target = Some(Target::List { file: targets.unwrap_or_else(|| "/dev/stdin".to_owned()), https });
-        load.connections = workers;
         let most = [workers_max, connections_max].into_iter().flatten().min();
         if rate.is_finite() {
             load.pace = Pace::Requests { rate, per_connection: false };
             match most {
                 Some(most) => load.connections = most,
-                None => load.notes.push(format!(
-                    "vegeta opens connections as it needs them; here a request waits for one of {workers}, and its wait \
-                     counts: --concurrency N sets another number"
-                )),
+                None => load.opens_as_needed = true,
             }
         } else {
             load.connections =
@@ -127,10 +120,8 @@ const OPTIONS: &[ToolOption<State>] = &[
         state.load.timeout = Some(duration(text)?);
         Ok(())
     }),
-    value(&["-workers"], |state, text| {
-        state.workers = positive(text)?;
-        Ok(())
-    }),
+    // The workers that it begins with; it adds others as it needs them.
+    ToolOption::idle_value(&["-workers"]),
     value(&["-max-workers"], |state, text| {
         state.workers_max = Some(positive(text)?);
         Ok(())

@@ -24,7 +24,7 @@ use self::options::{ReplayArgs, own_paths};
 use crate::command_line::args::{Args, ReportForm};
 use crate::command_line::grammar::ParseStop;
 use crate::command_line::planning;
-use crate::command_line::planning::replay::{MODEL_CONNECTIONS, STREAMS, usual_connections};
+use crate::command_line::planning::replay::{STREAMS, usual_connections};
 use crate::recording::{Making, Surveyed, survey};
 use crate::runner;
 use crate::terminal::messages::Program;
@@ -158,10 +158,9 @@ fn keeps_cookies(args: &ReplayArgs) -> bool {
 /// The replay that was asked for.
 fn replay(args: &ReplayArgs, surveyed: Surveyed, bodies: Vec<BodyFor>) -> Replay {
     let is_model = is_model(&surveyed.recorded);
-    let usual =
-        || if is_model { MODEL_CONNECTIONS } else { usual_connections(&args.run, args.is_independent) };
-    let connections = args.connections.unwrap_or_else(usual);
-    let clients = match args.is_independent || is_model {
+    let is_independent = args.is_independent || is_model;
+    let connections = args.connections.unwrap_or_else(|| usual_connections(&args.run, is_independent));
+    let clients = match is_independent {
         true => Clients::Independent { connections },
         false => {
             Clients::Recorded { connections, cookies: keeps_cookies(args), idle: args.idle.unwrap_or(IDLE) }

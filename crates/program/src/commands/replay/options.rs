@@ -75,8 +75,8 @@ const LOAD: &[Opt<ReplayArgs>] = &[
         }),
     Opt::with_value("connections", "N", "opens at most N connections for a client, or for all if independent")
         .details(&[
-            "A request that finds all of them busy waits, and its latency counts that. Default: 6, over HTTP/2 1; 100 \
-             with --independent. Those that are idle for 60 s are closed.",
+            "A request that finds all of them busy waits, and its latency counts that. Default: 6, over HTTP/2 1; \
+             as many as are needed with --independent. Those that are idle for 60 s are closed.",
         ])
         .apply(|args, value| {
             args.connections = Some(positive("--connections", value)?);

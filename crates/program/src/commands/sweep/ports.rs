@@ -103,7 +103,7 @@ fn servers(plan: &Plan) -> Vec<SocketAddr> {
 /// The approximate number of connections that a run opens.
 fn connections(plan: &Plan) -> f64 {
     if let Workload::Calls(calls) = &plan.workload {
-        return f64::from(calls.connections.get());
+        return plan.pool_connections_expected(calls).into();
     }
     let offered_s =
         plan.runtime.map_or(ENDLESS_S, |runtime| runtime.saturating_add(plan.phases.warmup).as_secs_f64());

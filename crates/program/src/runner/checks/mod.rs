@@ -51,7 +51,7 @@ impl Need {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
             Workload::Scenarios(scenarios) => scenarios.count,
-            Workload::Calls(calls) => calls.connections.get().into(),
+            Workload::Calls(calls) => plan.pool_connections_expected(calls).into(),
             Workload::Replay(replay) => match replay.clients {
                 Clients::Recorded { .. } => {
                     replay.recorded.clients.saturating_mul(replay.copies.get().into())

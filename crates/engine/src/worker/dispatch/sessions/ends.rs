@@ -288,6 +288,9 @@ impl Dispatch<'_> {
             cx.run.abandon_call(*call, cx.now);
         }
         Self::record_visit(&session, completed, cx.now, cx.run);
+        if session.is_light && completed {
+            cx.run.recorder.held_place_lightly(session.intended, cx.now - session.started);
+        }
         cx.run.recorder.session_ended(SessionEnd {
             completed,
             intended: session.intended,

@@ -17,9 +17,9 @@ use smallvec::SmallVec;
 
 use super::jars::Jars;
 use super::page::Page;
-use super::pool::Waiting;
+use super::pool::{Place, Waiting};
 use super::replay::RecordedClient;
-use super::{Dispatch, Policy, Timer};
+use super::{Dispatch, Policy, Timer, is_light};
 use crate::worker::connections::{Cx, KeptSession, Opening, Owner, Resumable};
 use crate::worker::run::NewCall;
 use crate::worker::{CallKey, ConnectionKey, SessionKey};
@@ -36,8 +36,11 @@ pub(super) struct Session<'a> {
     index: u64,
     /// Calls made for that arrival so far, with a URI of the run's source.
     issued: u64,
-    /// Its group in a pool.
+    /// Its group in a pool, and what it can do there.
     group: usize,
+    pub(super) place: Place,
+    /// Its connection, of a pool, is on its way.
+    pub(super) is_opening: bool,
     /// The place of its target among the plan's; in a scenario, of that of its last call.
     target: usize,
     started: Instant,
@@ -56,6 +59,8 @@ pub(super) struct Session<'a> {
     tls_session: Option<(usize, KeptSession)>,
     replies: u64,
     established: u64,
+    /// It found most of the places free that sessions may take at once, where the plan bounds them.
+    pub(super) is_light: bool,
     /// Its last attempt to connect came to no server.
     is_unreached: bool,
 }
@@ -94,6 +99,8 @@ impl<'a> Session<'a> {
             index,
             issued: 0,
             group: 0,
+            place: Place::default(),
+            is_opening: false,
             target,
             started: now,
             intended,
@@ -106,13 +113,14 @@ impl<'a> Session<'a> {
             tls_session: None,
             replies: 0,
             established: 0,
+            is_light: false,
             is_unreached: false,
         }
     }
 
     /// A session that stands for a connection of a pool.
-    pub(super) fn of_pool(plan: &'a Plan, nth: u64, target: usize, group: usize, now: Instant) -> Self {
-        let mut session = Self::new(plan, nth, target, now, now);
+    pub(super) fn of_pool(plan: &'a Plan, target: usize, group: usize, now: Instant) -> Self {
+        let mut session = Self::new(plan, 0, target, now, now);
         session.group = group;
         session.slots.push(Slot::default());
         session
@@ -175,6 +183,21 @@ impl<'a> Session<'a> {
         !self.slots[slot].queue.is_empty()
     }
 
+    /// Returns the calls that wait for the connection of a slot.
+    pub(super) fn queued(&self, slot: usize) -> impl Iterator<Item = CallKey> {
+        self.slots[slot].queue.iter().copied()
+    }
+
+    /// Returns whether a slot has this connection.
+    pub(super) fn has_connection(&self, slot: usize, connection: ConnectionKey) -> bool {
+        self.slots[slot].connection == Some(connection)
+    }
+
+    /// Returns whether calls pause before another attempt.
+    pub(super) fn is_pausing(&self) -> bool {
+        !self.pausing.is_empty()
+    }
+
     pub(super) fn pop_queued(&mut self, slot: usize) -> Option<CallKey> {
         self.slots[slot].queue.pop_front()
     }
@@ -231,11 +254,14 @@ impl Slot {
         self.connection.is_some()
     }
 
-    /// Returns whether it takes another call at once.
-    pub(super) fn has_room<N: Network>(&self, cx: &Cx<'_, '_, N>) -> bool {
+    /// Returns whether it takes another call at once. `spreads`: calls do not wait for a stream if they can go elsewhere.
+    pub(super) fn has_room<N: Network>(&self, spreads: bool, cx: &Cx<'_, '_, N>) -> bool {
         self.queue.is_empty()
             && !self.is_waiting
-            && self.connection.is_none_or(|connection| cx.connections.has_capacity(connection))
+            && self.connection.is_none_or(|connection| match spreads {
+                true => cx.connections.has_room(connection),
+                false => cx.connections.has_capacity(connection),
+            })
     }
 
     /// Returns whether it has no calls.
@@ -257,6 +283,7 @@ impl<'a> Dispatch<'a> {
     ) {
         let target = self.plan.target_of(index);
         let mut session = Session::new(self.plan, index, target, intended, cx.now);
+        session.is_light = self.cap.as_ref().is_some_and(|cap| is_light(self.sessions.len(), cap.places()));
         if let Policy::Scenarios(scenario) = &mut self.policy {
             session.scenario = Some(Box::new(scenario.visit(index)));
             let key = self.sessions.insert(session);
@@ -424,10 +451,14 @@ impl<'a> Dispatch<'a> {
         });
         let opening = Opening { owner, target, due: session.ready_at, tls_session };
         match cx.connections.open(opening, cx.run) {
-            Ok(connection) => session.slots[owner.slot].connection = Some(connection),
+            Ok(connection) => {
+                session.slots[owner.slot].connection = Some(connection);
+                self.begin_opening(owner.session);
+            }
             Err(failure) => {
                 session.is_unreached = true;
                 let count = session.slots[owner.slot].queue.len();
+                self.fail_opening();
                 self.handle_lost(owner, failure, false, count, cx);
             }
         }
@@ -455,6 +486,7 @@ impl<'a> Dispatch<'a> {
         cx: &mut Cx<'_, '_, N>,
     ) {
         self.sessions[owner.session].established += 1;
+        self.end_opening(connection, owner.session, true, cx);
         if self.opens_without_calls() && !cx.connections.stay_for_ticket(connection, cx.now, cx.run) {
             self.end_session(owner.session, true, cx);
         }
@@ -548,6 +580,7 @@ impl<'a> Dispatch<'a> {
             }
             return;
         }
+        cx.run.record_light(call, cx.now);
         cx.run.remove_call(call);
         match &self.policy {
             Policy::Pool(_) => self.handle_pool_answer(owner.session, cx),
