@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use httperf_import::curl::{
     CONTENT_MAX, Command, Content, Credentials, Field, Request, Source, Value, Version as Asked, command,
-    encode,
+    encode, usual_kind,
 };
 
 use super::Tool;
