@@ -369,21 +369,16 @@ pub(crate) fn percentiles(times: &Times) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// What could not be read of a model's answers; empty if that is nothing.
-fn unread(model: &ModelFigures) -> String {
-    match model.unread {
-        0 => String::new(),
-        1 => "1 event or reply could not be read".to_owned(),
-        events => format!("{} events or replies could not be read", count(events)),
+/// What could not be read of a model's answers, in a sentence; `None` if that is nothing.
+pub(crate) fn unread(model: &ModelFigures) -> Option<String> {
+    match (&model.other_api, model.unread) {
+        (Some(api), _) => Some(format!(
+            "the server speaks {api} API; the answers that are read are those of OpenAI's chat and completions"
+        )),
+        (None, 0) => None,
+        (None, 1) => Some("1 event or reply could not be read".to_owned()),
+        (None, events) => Some(format!("{} events or replies could not be read", count(events))),
     }
-}
-
-/// The API whose answers came instead, in a sentence.
-pub(crate) fn other_api(model: &ModelFigures) -> Option<String> {
-    let api = model.other_api.as_ref()?;
-    Some(format!(
-        "the server speaks {api} API; the answers that are read are those of OpenAI's chat and completions"
-    ))
 }
 
 /// Streams that were open when the run ended, and are not answers of a model: nothing says that they ever end.
@@ -413,7 +408,6 @@ pub(crate) fn answer_lines(figures: &StreamFigures) -> Vec<(&'static str, String
                 format!("{} tokens out, {}", count(model.output_tokens), per_second(model.output_token_rate))
             });
             lines.push(("", rate.into_iter().chain(goodput).collect::<Vec<_>>().join("; ")));
-            lines.push(("", if other_api(model).is_some() { String::new() } else { unread(model) }));
         }
         None if figures.started > 0 => {
             lines.push(("events", named(&[("first", &figures.first_event_ms), ("gap", &figures.gap_ms)])));

@@ -5,16 +5,19 @@ use httperf_stats::{Summary, Tally};
 use crate::number::count;
 use crate::streams::{self, StreamFigures};
 
-/// What the server of a run says, a sentence for each of its forms: errors of a model, answers of another API, and reasons why
+/// What the server of a run says, a sentence for each of its forms: errors of a model, answers that could not be read, and reasons why
 /// WebSockets were closed. What servers of gRPC say stands beside their statuses.
 pub(crate) fn words(summary: &Summary, figures: Option<&StreamFigures>) -> Vec<String> {
     let model = summary.streams.as_deref().and_then(|streams| streams.model.as_deref());
     let errors = model.and_then(|model| most_frequent(&model.errors, |_| true));
-    let other_api = figures.and_then(|figures| figures.model.as_ref()).and_then(streams::other_api);
+    let unread = figures.and_then(|figures| figures.model.as_ref()).and_then(streams::unread);
     let has_reason = |close: &str| close.starts_with("server ") && close.contains(": ");
     let closes = summary.websockets.as_deref();
     let closes = closes.and_then(|websockets| most_frequent(&websockets.closes, has_reason));
-    [errors, other_api, closes].into_iter().flatten().collect()
+    let refusals = summary.websockets.as_deref();
+    let refusals = refusals.and_then(|websockets| most_frequent(&websockets.refusals, |_| true));
+    let refusals = refusals.map(|words| format!("openings were refused with {words}"));
+    [errors, unread, refusals, closes].into_iter().flatten().collect()
 }
 
 /// The most frequent of the names that count, with how often it was said.
@@ -41,6 +44,7 @@ mod tests {
         model.errors.add_count("slow down (Retry-After: 2)", 5);
         model.errors.add_count("no such model", 1);
         let mut websockets = WebSocketSummary::default();
+        websockets.refusals.add_count("503 Too many users (Retry-After: 5)", 2);
         websockets.closes.add_count("client 1000 (normal closure)", 9);
         websockets.closes.add_count("server 1013 (try again later): full", 3);
         let summary = Summary {
@@ -51,7 +55,11 @@ mod tests {
             websockets: Some(Box::new(websockets)),
             ..Summary::default()
         };
-        let expected = ["slow down (Retry-After: 2) (5; 1 more)", "server 1013 (try again later): full (3)"];
+        let expected = [
+            "slow down (Retry-After: 2) (5; 1 more)",
+            "openings were refused with 503 Too many users (Retry-After: 5) (2)",
+            "server 1013 (try again later): full (3)",
+        ];
         assert_eq!(words(&summary, None), expected);
         assert!(words(&Summary::default(), None).is_empty());
     }

@@ -114,6 +114,7 @@ impl Display for Section<'_> {
         }
         line(f, "bytes", bytes(websockets))?;
         write_tally(f, "closed by", &websockets.closes)?;
+        write_reasons(f, "refused with", &websockets.refusals)?;
         write_reasons(f, "violations", &websockets.violations)
     }
 }

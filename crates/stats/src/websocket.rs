@@ -69,6 +69,9 @@ pub struct WebSocketSummary {
     pub closes: Tally,
     /// Breaches of the protocol by servers, which ended their WebSockets.
     pub violations: Tally,
+    /// Openings that were refused, by the status and what the server says beside it.
+    #[serde(default)]
+    pub refusals: Tally,
 }
 
 /// Fate of a WebSocket that was opened.
@@ -130,6 +133,12 @@ impl WebSocketSummary {
     /// Records a breach of the protocol.
     pub fn violate(&mut self, reason: String) {
         self.violations.add(reason);
+    }
+
+    /// Records an opening that the server refused, with what it says about that.
+    pub fn refuse(&mut self, words: String) {
+        self.refused += 1;
+        self.refusals.add_of_peer(words, NAMES_MAX);
     }
 
     /// Records that this program ended a WebSocket at a limit of its own.
@@ -199,6 +208,7 @@ impl WebSocketSummary {
         self.ping.merge(&other.ping);
         self.closes.merge(&other.closes);
         self.violations.merge(&other.violations);
+        self.refusals.merge(&other.refusals);
     }
 }
 

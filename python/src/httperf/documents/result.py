@@ -343,7 +343,7 @@ class GrpcFigures:
     received: int
     """Messages received in complete replies."""
     received_bytes: int
-    """Bytes of these messages, without their prefixes."""
+    """Bytes of these messages as they came, compressed or not, without their prefixes."""
     unanswered: int
     """Calls without a complete reply: timed out, reset, or lost with their connection."""
     untold: int
@@ -406,6 +406,8 @@ class ModelFigures:
     """Share (0 to 1) of the calls that were due with such an answer."""
     itl_ms: Times
     """Inter-token latency: from one event with content to the next that did not come together with it."""
+    other_api: str | None = None
+    """Most frequent other API whose answers came."""
     output_token_rate: float
     """Tokens of answers that became complete in the measured phase, per second."""
     output_tokens: int
@@ -422,6 +424,8 @@ class ModelFigures:
     """Time to first token, from the instants at which calls were due."""
     ttft_service_ms: Times
     """Time to first token, from the first bytes sent."""
+    unread: int = 0
+    """Events and whole replies that could not be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -782,7 +786,7 @@ class GrpcSummary:
     received: int
     """Messages received in complete replies."""
     received_bytes: int
-    """Bytes of these messages, without their prefixes."""
+    """Bytes of these messages as they came, compressed or not, without their prefixes."""
     statuses: Tally
     """Calls with a complete reply by the name of their status; `code N` for one without a name."""
     unanswered: int
@@ -1335,6 +1339,8 @@ class ModelSummary:
     """Time to first token: from the instants at which calls were due, and from the first bytes sent, to the first
     events with content.
     """
+    foreign: Tally = field(default_factory=dict)
+    """Answers of another API, by its name."""
     good: int
     """Answers that met all bounds of the goodput, if there are any."""
     malformed: int
@@ -1356,7 +1362,9 @@ class ModelSummary:
     told: int
     """Answers whose tokens were told."""
     undone: int
-    """Complete streams without the event that ends them (`[DONE]`)."""
+    """Complete streams that were read without the event that ends them (`[DONE]`)."""
+    unfinished_missed: int = 0
+    """Calls that were pending when the run ended and can no longer meet all bounds of the goodput."""
     unfinished_with_token: int
     """Streams that had brought a token and not ended when the run did."""
     whole: int
@@ -1403,6 +1411,8 @@ class StreamSummary:
     """Streams that had not ended when the run did."""
     unfinished_with_event: int
     """Those of them that had begun to bring events."""
+    unread: int = 0
+    """Complete streams that could not be decompressed, so that nothing is known of their events."""
     within_event: int
     """Complete streams whose last bytes belong to an event that no empty line ended."""
     without_event: int
@@ -1681,7 +1691,9 @@ class WebSocketSummary:
     closed: int
     """WebSockets that both sides closed."""
     closes: Tally
-    """Ends by who closed and the code, such as `client 1000 (normal closure)`."""
+    """Ends by who closed and the code, such as `client 1000 (normal closure)`, or the limit of this program that was
+    reached.
+    """
     coalesced: int
     """Those of them that came together with an earlier one on the same WebSocket, in the same read."""
     compressed: int
@@ -1710,6 +1722,8 @@ class WebSocketSummary:
     """Messages received."""
     received_bytes: int
     """Bytes of the payloads of messages received, after decompression."""
+    refusals: Tally = field(default_factory=dict)
+    """Openings that were refused, by the status and what the server says beside it."""
     refused: int
     """Requests that the server answered without opening one: replies with another status."""
     round_trip: Clocks

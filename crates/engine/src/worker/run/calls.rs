@@ -749,7 +749,10 @@ impl Run<'_> {
             match end {
                 // The wait of a user is over when it is open.
                 Some(end) => (done, was_told) = (end.opened.max(at), true),
-                None => self.recorder.websocket(call.intended, |figures| figures.refused += 1),
+                None => {
+                    let words = call.talk.as_ref().map(|talk| talk.refusal()).unwrap_or_default();
+                    self.recorder.websocket(call.intended, |figures| figures.refuse(words));
+                }
             }
         }
         let call = &*call;

@@ -248,7 +248,7 @@ impl Stream {
                     if self.is_error {
                         model.read_error(bytes);
                     } else {
-                        model.read_whole(bytes);
+                        model.read_whole(bytes, now);
                     }
                 }
                 false
@@ -367,7 +367,16 @@ impl Model {
         self.take(piece);
     }
 
-    fn read_whole(&mut self, body: &[u8]) {
+    fn read_whole(&mut self, body: &[u8], now: Instant) {
+        if [&b"data:"[..], b"event:", b":"].iter().any(|start| body.starts_with(start)) {
+            // A stream of events under another type: what it says is known, and not when it said so.
+            Parser::new(body.len()).push(body, &mut |item| {
+                if let Item::Event(event) = item {
+                    self.read_event(event.data, now, &mut StreamNews::default());
+                }
+            });
+            return;
+        }
         // Of values on lines of their own, the first tells whose they are.
         let first = || Piece::parse(body.split(|&byte| byte == b'\n').next().unwrap_or_default());
         match Piece::parse(body).map_err(|unread| first().err().unwrap_or(unread)) {
@@ -413,8 +422,8 @@ impl Model {
     fn end(self, is_streamed: bool, due: Instant, now: Instant, goodput: &Goodput) -> ModelEnd {
         let mut end = ModelEnd {
             pieces: self.pieces.count,
-            first: self.pieces.first,
-            span: self.pieces.span(),
+            first: self.pieces.first.filter(|_| is_streamed),
+            span: self.pieces.span().filter(|_| is_streamed),
             prompt_tokens: self.usage.map(|usage| usage.prompt_tokens),
             output_tokens: self.usage.and_then(|usage| usage.completion_tokens),
             finish_reason: self.finish_reason,
@@ -618,6 +627,10 @@ mod tests {
         assert!(news.is_empty() && !end.is_streamed);
         let model = end.model.unwrap();
         assert_eq!((model.is_answer(), model.is_good, model.tokens(), model.span), (true, true, 2, None));
+        let events: String = ANSWER.iter().map(|(_, event)| *event).collect();
+        let plain = read(&MODEL, 200, other, &[(10, &events)]).2;
+        let model = plain.model.unwrap();
+        assert_eq!((plain.is_streamed, model.is_answer(), model.tokens()), (false, true, 5));
         let broken = read(&MODEL, 200, other, &[(10, half)]).2.model.unwrap();
         assert!(broken.is_malformed && !broken.is_answer());
         let error = read(&MODEL, 503, other, &[(10, r#"{"error":{"message":"busy"}}"#)]).2.model.unwrap();

@@ -160,6 +160,16 @@ impl Talk {
         self.head = Some(head);
     }
 
+    /// Returns what the server says about refusing it: the words behind the status, and when to come again.
+    pub(super) fn refusal(&self) -> String {
+        let head = self.head.as_ref().map_or(&b""[..], HeaderBlock::as_bytes);
+        let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\r').next().unwrap_or_default());
+        let status: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let again = http1::values(head, b"retry-after").next();
+        let again = again.map(|value| format!(" (Retry-After: {})", String::from_utf8_lossy(value)));
+        status.join(" ") + &again.unwrap_or_default()
+    }
+
     /// Returns whether it is open.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
