@@ -340,6 +340,7 @@ fn an_answer_is_complete_when_the_server_says_so_though_its_reply_goes_on() {
             assert_eq!((summary.replies, summary.errors.total()), (3, 0), "{timeout:?} {number}");
             let latency = &summary.calls_with(CallOutcome::Success).latency;
             assert_eq!(latency.moments.max(), 0.11, "{timeout:?} {number}");
+            assert!(summary.stall.is_none_or(|stall| stall.length <= ms(80)), "{:?}", summary.stall);
         }
     }
 }

@@ -684,7 +684,11 @@ impl Run<'_> {
         let call = &mut self.calls[key];
         if let Some(stream) = &mut call.stream {
             let at = stamp.unwrap_or(now);
+            let was_due = !stream.is_at_leisure();
             let news = stream.push(data, at);
+            if was_due && stream.is_at_leisure() {
+                self.recorder.reply_settled();
+            }
             if let Some(done_at) = stream.done_at() {
                 // The rest of the reply is awaited for the sake of the connection, and not for long.
                 let end = done_at + LINGER;

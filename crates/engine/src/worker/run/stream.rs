@@ -200,7 +200,7 @@ impl Stream {
     /// Returns whether the server owes nothing on it at any instant: events come when there are any. The answer of a model is
     /// due until its end.
     pub(super) fn is_at_leisure(&self) -> bool {
-        self.is_timed && !self.is_of_model
+        self.done_at.is_some() || self.is_timed && !self.is_of_model
     }
 
     /// Returns the instant of the first token of a model's answer.
