@@ -138,7 +138,7 @@ impl WebSocketSummary {
     /// Records an opening that the server refused, with what it says about that.
     pub fn refuse(&mut self, words: String) {
         self.refused += 1;
-        self.refusals.add_of_peer(words, NAMES_MAX);
+        self.refusals.add(words);
     }
 
     /// Records that this program ended a WebSocket at a limit of its own.
