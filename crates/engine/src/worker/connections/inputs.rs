@@ -657,6 +657,7 @@ impl<N: Network> Connections<N> {
         if to.run.plan.timeouts.reply().is_some()
             || !connection.engine.is_in_order()
             || !connection.transport.is_established()
+            || connection.awaits_ticket()
         {
             return false;
         }
