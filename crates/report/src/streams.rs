@@ -7,7 +7,7 @@ use httperf_stats::{ModelSummary, StreamSummary, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::all_calls::Latencies;
+use crate::errors::ErrorFigures;
 use crate::figures::Times;
 use crate::number::{count, per_second, percent, ratio, rounded, time};
 use crate::table::{line, write_reasons, write_tally, write_times, write_times_head};
@@ -151,7 +151,7 @@ impl ModelFigures {
         let throughput = summary.throughput();
         let seconds = summary.duration.as_secs_f64();
         let good = (!plan.replies.streams.goodput.is_empty()).then_some(model.good);
-        let due = Latencies::of(summary).count();
+        let due = ErrorFigures::of(summary).due;
         let tpot_ms = Times::of(&model.per_token);
         Self {
             answers: model.answers,
