@@ -326,7 +326,13 @@ impl SharedHeaders<'_> {
         let shared = self.headers.iter().filter(|header| !is_own(&header.name));
         let mut replaced = Replaced::default();
         let mut asks_for_coding = false;
+        // The end of the value of the cookies, which are sent in one field (RFC 6265, section 5.4).
+        let mut cookies_end = None;
         for header in shared.chain(own) {
+            if header.is("Cookie") {
+                fill.write_cookies(header, &mut cookies_end, lines);
+                continue;
+            }
             replaced.host |= header.is("Host");
             replaced.user_agent |= header.is("User-Agent");
             replaced.connection |= header.is("Connection");
@@ -405,6 +411,20 @@ impl Fill {
         lines.extend_from_slice(b": ");
         self.write(&header.value, lines);
         lines.extend_from_slice(b"\r\n");
+    }
+
+    /// Appends a header line with cookies, or adds them to the line of others, whose value ends at `end`.
+    fn write_cookies(&mut self, header: &Header, end: &mut Option<usize>, lines: &mut Vec<u8>) {
+        let Some(place) = end else {
+            self.write_line(header, lines);
+            *end = Some(lines.len() - b"\r\n".len());
+            return;
+        };
+        let mut more = b"; ".to_vec();
+        self.write(&header.value, &mut more);
+        let start = *place;
+        *place += more.len();
+        lines.splice(start..start, more);
     }
 
     pub(crate) fn write(&mut self, template: &Template, out: &mut Vec<u8>) {
@@ -607,6 +627,15 @@ mod tests {
         let all = Replaced { host: true, user_agent: true, connection: true };
         assert_eq!(requests.at(0).unwrap().replaces, all);
         assert_eq!(requests.around(0, b"GET", b"/", b"").replaces, all);
+    }
+
+    #[test]
+    fn several_cookie_fields_are_joined() {
+        let template = RequestTemplate {
+            headers: headers(&["Cookie: a=1", "X: y", "cookie: b={seq}", "COOKIE: c=3"]),
+            ..template()
+        };
+        check(&fixed("/"), &template, &["- GET /Cookie: a=1; b=0; c=3|X: y|"]);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub struct RequestParts<'a> {
     pub extra_headers: &'a [u8],
     /// Further header lines, which follow those.
     pub headers: &'a [u8],
-    /// The value of `Cookie`, if there is one.
+    /// The value of `Cookie`, if there is one. Fields of this name in the header lines are joined to it: a request has one
+    /// (RFC 6265, section 5.4).
     pub cookie: Option<&'a [u8]>,
     /// The body; if there is one, `Content-length` is sent.
     pub body: RequestBody<'a>,
@@ -194,16 +195,38 @@ impl<'a> RequestParts<'a> {
                 }
             }
         }
-        put(&[self.extra_headers, self.headers]);
+        let mut joined = Vec::new();
+        for lines in [self.extra_headers, self.headers] {
+            match self.cookie {
+                None => put(&[lines]),
+                Some(_) => put_but_cookies(lines, &mut joined, |line| put(&[line])),
+            }
+        }
         if let Some(size) = self.body.size() {
             put(&[b"Content-length: ", size.to_string().as_bytes(), b"\r\n"]);
         }
         if let Some(cookie) = self.cookie {
-            put(&[b"Cookie: ", cookie, b"\r\n"]);
+            put(&[b"Cookie: ", cookie, &joined[..], b"\r\n"]);
         }
         let end = out.len();
         out.extend_from_slice(b"\r\n");
         start..end
+    }
+}
+
+/// Hands out the lines that are no cookies, and appends the pairs of those that are, each behind `; `.
+fn put_but_cookies(lines: &[u8], joined: &mut Vec<u8>, mut put: impl FnMut(&[u8])) {
+    for line in lines.split_inclusive(|&byte| byte == b'\n') {
+        match line.split_at_checked(b"cookie:".len()) {
+            Some((name, value)) if name.eq_ignore_ascii_case(b"cookie:") => {
+                let value = value.trim_ascii();
+                if !value.is_empty() {
+                    joined.extend_from_slice(b"; ");
+                    joined.extend_from_slice(value);
+                }
+            }
+            _ => put(line),
+        }
     }
 }
 
@@ -290,6 +313,27 @@ mod tests {
             "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nA: b\r\n\
              Content-length: 9\r\nCookie: S=k\r\n\r\nPost data",
         );
+    }
+
+    #[test]
+    fn cookies_of_all_sources_are_sent_in_one_field() {
+        let lines = |extra_headers, headers| RequestParts {
+            extra_headers,
+            headers,
+            cookie: Some(b"sid=abc"),
+            ..plain()
+        };
+        let start = "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\n";
+        for (head, expected) in [
+            (lines(b"", b"Cookie: pref=dark\r\n"), "Cookie: sid=abc; pref=dark\r\n\r\n"),
+            (
+                lines(b"A: 1\r\ncookie:x=1\r\n", b"COOKIE: y=2; z=3 \r\nB: 2\r\n"),
+                "A: 1\r\nB: 2\r\nCookie: sid=abc; x=1; y=2; z=3\r\n\r\n",
+            ),
+            (lines(b"Cookie2: a\r\n", b"Cookie: \r\n"), "Cookie2: a\r\nCookie: sid=abc\r\n\r\n"),
+        ] {
+            check(&head, &format!("{start}{expected}"));
+        }
     }
 
     #[test]
