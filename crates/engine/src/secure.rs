@@ -19,7 +19,7 @@ pub enum TlsError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file for session secrets cannot be opened.
-    #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open `{}`", path.display())]
+    #[error("cannot open the file for TLS keys `{}`", path.display())]
     KeyLog {
         /// The path of the file.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum TlsError {
         source: io::Error,
     },
     /// The folder for logs of connections cannot be made, or no file in it.
-    #[error("--qlog: cannot write in {}", path.display())]
+    #[error("cannot write qlog files in {}", path.display())]
     Qlog {
         /// The path of the folder.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum Security {
     Either {
         /// That of connections over TCP.
         tls: Context,
-        /// That of connections over QUIC, or the reason why none goes over it, such as `--proxy is about TCP`.
+        /// That of connections over QUIC, or the reason why none goes over it, such as `a proxy is about TCP`.
         quic: Result<quic::Context, String>,
     },
 }

@@ -240,6 +240,7 @@ fn value(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Boolean(value) => value.to_string(),
         Value::Integer(number) => number.to_string(),
+        Value::BigInteger(digits) => digits.clone(),
         Value::Float(number) => format!("{number:?}"),
         Value::Text(text) => template(text),
         Value::Expression(of) => expression(of),

@@ -47,7 +47,7 @@ impl Allowed {
     fn accepts(self, value: &Value) -> bool {
         match value {
             Value::Text(_) => true,
-            Value::Integer(_) | Value::Float(_) | Value::Expression(_) => {
+            Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) | Value::Expression(_) => {
                 matches!(self, Self::Any | Self::Ordered)
             }
             Value::Bytes(_) => matches!(self, Self::Any | Self::Affix),

@@ -424,8 +424,10 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Boolean(bool),
-    /// A whole number.
+    /// A whole number of 64 bits with a sign.
     Integer(i64),
+    /// Any other whole number: its digits, after a minus sign if it is negative.
+    BigInteger(String),
     /// A number with a fraction; finite.
     Float(f64),
     /// A text: quoted, between backticks, or of several lines.

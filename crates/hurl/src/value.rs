@@ -47,13 +47,13 @@ impl Parser<'_> {
         let value = if is_float {
             text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Float)
         } else {
-            text.parse().ok().map(Value::Integer)
+            Some(text.parse().map_or_else(|_| Value::BigInteger(text.to_owned()), Value::Integer))
         };
         if value.is_none() {
             self.refuse(
                 self.since(start),
                 &format!("the large number `{text}`"),
-                Some("integers have 64 bits"),
+                Some("numbers with a fraction have up to 308 digits before it"),
             );
         }
         Ok(Some(value.unwrap_or(Value::Null)))

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use lol_html::html_content::Element;
 use lol_html::send::{ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{MemorySettings, Selector};
+use percent_encoding::{AsciiSet, percent_encode};
 use url::{Position, Url};
 
 /// Memory limit of a scanner in bytes, for an incomplete tag and the open elements.
@@ -124,8 +125,19 @@ impl Site {
 /// Target of a `Location` field in the reply to a request for `document_uri`; `None` if it cannot be fetched.
 #[must_use]
 pub fn resolve_location(site: &Site, document_uri: &[u8], location: &[u8]) -> Option<Link> {
-    site.resolve(&site.document(document_uri), &String::from_utf8_lossy(location))
+    site.resolve(&site.document(document_uri), &reference(location))
 }
+
+/// Returns a reference as text. If it is not UTF-8, its bytes beyond ASCII are percent-encoded, as browsers do.
+pub(crate) fn reference(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => percent_encode(bytes, BEYOND_ASCII).to_string().into(),
+    }
+}
+
+/// Nothing of ASCII: what is beyond it is always encoded.
+const BEYOND_ASCII: &AsciiSet = &AsciiSet::EMPTY;
 
 impl Objects {
     /// Creates the objects of the page at `page_uri`, which is not one of them: at most `count_max` local

@@ -24,11 +24,9 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownEscape(character) => {
-                write!(f, "ignoring unknown escape sequence `\\{character}' in --add-header")
+                write!(f, "ignoring unknown escape sequence `\\{character}'")
             }
-            Self::TrailingBackslash => {
-                f.write_str("keeping the backslash at the end of the value of --add-header")
-            }
+            Self::TrailingBackslash => f.write_str("keeping the backslash at the end of the value"),
         }
     }
 }
@@ -147,19 +145,15 @@ mod tests {
 
     #[test]
     fn an_unknown_escape_keeps_the_character_and_warns() {
-        check_warning(b"A\\CB", b"ACB", "ignoring unknown escape sequence `\\C' in --add-header");
-        check_warning(b"\\t", b"t", "ignoring unknown escape sequence `\\t' in --add-header");
-        check_warning(
-            "\\é".as_bytes(),
-            "é".as_bytes(),
-            "ignoring unknown escape sequence `\\é' in --add-header",
-        );
-        check_warning(b"\\\xff", b"\xff", "ignoring unknown escape sequence `\\\u{fffd}' in --add-header");
+        check_warning(b"A\\CB", b"ACB", "ignoring unknown escape sequence `\\C'");
+        check_warning(b"\\t", b"t", "ignoring unknown escape sequence `\\t'");
+        check_warning("\\é".as_bytes(), "é".as_bytes(), "ignoring unknown escape sequence `\\é'");
+        check_warning(b"\\\xff", b"\xff", "ignoring unknown escape sequence `\\\u{fffd}'");
     }
 
     #[test]
     fn a_backslash_at_the_end_is_kept_with_a_warning() {
-        let warning = "keeping the backslash at the end of the value of --add-header";
+        let warning = "keeping the backslash at the end of the value";
         check_warning(b"X: a\\", b"X: a\\", warning);
         check_warning(b"\\\\\\", b"\\\\", warning);
     }

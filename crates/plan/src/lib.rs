@@ -148,29 +148,29 @@ impl PlanFields {
         self.request.version == HttpVersion::Auto && self.tls.is_some() && self.quic.follows_alt_svc
     }
 
-    /// Returns what keeps connections from going over QUIC, such as `--proxy is about TCP`; `None` if they can.
+    /// Returns what keeps connections from going over QUIC, such as `a proxy is about TCP`; `None` if they can.
     #[must_use]
     pub fn bound_to_tcp(&self) -> Option<&'static str> {
         let is_unix = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Unix(_));
         let tls = self.tls.as_ref();
         let is_other_alpn = |tls: &Tls| tls.alpn != [&b"h2"[..], b"http/1.1"];
         let obstacles = [
-            ("--proxy is about TCP", self.proxy.is_some()),
+            ("a proxy is about TCP", self.proxy.is_some()),
             (
-                "--unix-socket is about another transport",
+                "a unix-domain socket is another transport",
                 self.targets.iter().flat_map(Target::endpoints).any(is_unix),
             ),
-            ("--tcp-fastopen is about TCP", self.sockets.fast_open),
-            ("--close-with-reset is about TCP", self.sockets.close_with_reset),
-            ("--hog is about TCP", self.sockets.hog),
+            ("TCP Fast Open is about TCP", self.sockets.fast_open),
+            ("closing with a reset is about TCP", self.sockets.close_with_reset),
+            ("the choice of local ports is about TCP", self.sockets.hog),
             ("HTTP/3 has TLS inside", tls.is_none()),
             ("the newest TLS version is below 1.3", tls.is_some_and(|tls| tls.max < TlsVersion::Tls13)),
-            ("--ssl-ciphers is about older versions of TLS", tls.is_some_and(|tls| tls.ciphers.is_some())),
+            ("the ciphers given are of older versions of TLS", tls.is_some_and(|tls| tls.ciphers.is_some())),
             (
-                "--tls-cert-compression is not there over QUIC",
+                "compressed certificates are not there over QUIC",
                 tls.is_some_and(|tls| !tls.certificate_compression.is_empty()),
             ),
-            ("--tls-alpn does not offer it", tls.is_some_and(is_other_alpn)),
+            ("ALPN does not offer it", tls.is_some_and(is_other_alpn)),
         ];
         obstacles.into_iter().find(|&(_, is_given)| is_given).map(|(what, _)| what)
     }

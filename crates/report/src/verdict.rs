@@ -6,7 +6,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan, ReplyClock, Resumption};
+use httperf_plan::{Arrivals, Plan, ReplyClock, Resumption, Workload};
 use httperf_stats::{CallOutcome, Failure, HandshakeKind, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,7 @@ impl Reason {
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
             | Finding::OpenedForCalls { .. }
+            | Finding::FeedUsedUp { .. }
             | Finding::ClockSet { .. }
             | Finding::Unstamped { .. }
             | Finding::TimeStolen { .. }
@@ -158,6 +159,7 @@ impl Reason {
             | Finding::ArrivalsHeld { .. }
             | Finding::ClientLimit { .. }
             | Finding::OpenedForCalls { .. }
+            | Finding::FeedUsedUp { .. }
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
             | Finding::LogIncomplete { .. }
@@ -262,6 +264,11 @@ pub enum Finding {
         all: u64,
         /// Longest wait in milliseconds.
         longest_ms: f64,
+    },
+    /// A feed had no row left for a further visit: none started any more.
+    FeedUsedUp {
+        /// Name of the feed.
+        feed: String,
     },
     /// Connections failed because the process or system had no file descriptors left.
     Descriptors {
@@ -490,6 +497,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
         let all = summary.arrivals.due.max(calls);
         add(Level::Valid, Finding::OpenedForCalls { calls, all, longest_ms });
     }
+    judge_feeds(plan, summary, add);
 }
 
 /// Judges whether replies were read as soon as they came.
@@ -543,6 +551,15 @@ fn judge_pauses(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     }
     let level = if share >= PAUSED_INVALID { Level::Invalid } else { Level::Suspect };
     add(level, Finding::Paused { share, longest_ms: in_ms(pauses.longest), times: pauses.count });
+}
+
+/// Tells of a feed that ended the run.
+fn judge_feeds(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let Workload::Scenarios(scenarios) = &plan.workload else { return };
+    let used_up = summary.visits.as_ref().and_then(|visits| visits.feed_used_up);
+    if let Some(feed) = used_up.and_then(|feed| scenarios.feeds.get(feed as usize)) {
+        add(Level::Valid, Finding::FeedUsedUp { feed: feed.name.clone() });
+    }
 }
 
 fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
@@ -696,6 +713,7 @@ impl Finding {
             Self::ArrivalsHeld { .. } => "arrivals held",
             Self::ClientLimit { .. } => "client limit",
             Self::OpenedForCalls { .. } => "opened for calls",
+            Self::FeedUsedUp { .. } => "feed used up",
             Self::Paused { .. } => "paused",
             Self::Descriptors { .. } => "descriptors",
             Self::Ports { .. } => "ports",
@@ -783,6 +801,9 @@ impl Display for Finding {
                 count(all),
                 time(longest_ms)
             ),
+            Self::FeedUsedUp { ref feed } => {
+                write!(f, "no visit started after the feed `{feed}` had no row left")
+            }
             Self::Descriptors { connections } => {
                 write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")
             }

@@ -273,6 +273,7 @@ pub fn not_made(obstacle: Obstacle, variables: &[Variable]) -> String {
         Lack::List => format!("`{name}` is a list, which cannot be filled in"),
         Lack::Object => format!("`{name}` is an object, which cannot be filled in"),
         Lack::Bytes => format!("`{name}` is bytes, which cannot be filled in"),
+        Lack::Path => format!("`{name}` follows the name of a server, and does not begin with a slash"),
         Lack::Filter => format!("a filter does not apply to the value of `{name}`, or finds nothing"),
     }
 }

@@ -12,6 +12,9 @@ use crate::{CallOutcome, DurationMoments, Group, Instant, Phase, Sample, StatusC
 pub struct Visits {
     /// Figures of each load phase, in order.
     pub phases: Vec<PhaseVisits>,
+    /// Number of the feed that had no row left for a further visit: none started any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed_used_up: Option<u32>,
 }
 
 /// Visits of one load phase.
@@ -105,6 +108,8 @@ pub enum Lack {
     Bytes,
     /// A filter on the way does not apply to its value, or finds nothing.
     Filter,
+    /// Its value follows the name of a server, and does not begin with a slash.
+    Path,
 }
 
 /// Streams of one step.
@@ -212,7 +217,7 @@ impl Visits {
             ..ScenarioVisits::default()
         };
         let phase = PhaseVisits { scenarios: shape.scenarios.iter().map(scenario).collect() };
-        Self { phases: vec![phase; shape.phase_ends.len().max(1)] }
+        Self { phases: vec![phase; shape.phase_ends.len().max(1)], feed_used_up: None }
     }
 
     /// Figures of all phases together.
@@ -227,6 +232,7 @@ impl Visits {
     /// Adds the figures of another part of the same plan.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.phases.iter_mut().zip(&other.phases).for_each(|(own, their)| own.merge(their));
+        self.feed_used_up = self.feed_used_up.or(other.feed_used_up);
     }
 }
 
@@ -420,6 +426,11 @@ impl VisitsRecorder {
                 }
             }
         }
+    }
+
+    /// A feed has no row left for a further visit.
+    pub(crate) fn feed_used_up(&mut self, feed: u32) {
+        self.figures.feed_used_up = Some(feed);
     }
 
     pub(crate) fn finish(self) -> Visits {

@@ -20,18 +20,18 @@ const SOURCES_TRIED_MAX: u128 = 4096;
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// The system refuses a socket option.
-    #[error("{option}: this system refuses it")]
+    #[error("this system refuses {option}")]
     Option {
-        /// The command-line option that requests it.
+        /// What was asked for.
         option: &'static str,
         /// The system's error.
         source: io::Error,
     },
     /// A local address belongs to another machine.
-    #[error("--myaddr: expected addresses of this machine, got `{0}`")]
+    #[error("expected local addresses of this machine, got `{0}`")]
     ForeignSource(IpAddr),
     /// A local address cannot be used for another reason.
-    #[error("--myaddr: cannot use `{address}`")]
+    #[error("cannot use the local address `{address}`")]
     Source {
         /// The address.
         address: IpAddr,
@@ -51,8 +51,8 @@ impl SocketError {
     }
 }
 
-/// The command-line option for TCP Fast Open, which a system setting can disable (tcp(7)).
-const FAST_OPEN: &str = "--tcp-fastopen";
+/// TCP Fast Open, which a system setting can disable (tcp(7)).
+const FAST_OPEN: &str = "TCP Fast Open";
 
 /// Checks, without connecting, that this machine can create the sockets of a plan.
 ///
@@ -80,7 +80,7 @@ pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
         options_set.map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
         if plan.recording.clock == ReplyClock::Kernel {
             httperf_sys::stamp_received(&socket)
-                .map_err(|source| SocketError::Option { option: "--clock=kernel", source })?;
+                .map_err(|source| SocketError::Option { option: "the kernel's time stamps", source })?;
         }
     }
     try_sources(&plan.sockets.sources)
@@ -119,14 +119,14 @@ fn set_datagram_options(
 ) -> Result<(), (&'static str, Errno)> {
     let of = |option: &'static str| move |errno| (option, errno);
     let [send, receive] = asked_buffers(options);
-    sockopt::set_socket_send_buffer_size(socket, send).map_err(of("--send-buffer"))?;
-    sockopt::set_socket_recv_buffer_size(socket, receive).map_err(of("--recv-buffer"))?;
+    sockopt::set_socket_send_buffer_size(socket, send).map_err(of("the size of the send buffer"))?;
+    sockopt::set_socket_recv_buffer_size(socket, receive).map_err(of("the size of the receive buffer"))?;
     let class = options.traffic_class & !ECN_MASK | ECT0;
     match server {
         SocketAddr::V4(_) => sockopt::set_ip_tos(socket, class),
         SocketAddr::V6(_) => sockopt::set_ipv6_tclass(socket, class.into()),
     }
-    .map_err(of("--tos, --dscp"))
+    .map_err(of("the traffic class"))
 }
 
 /// The sizes that are asked for of the buffers of a socket of datagrams: to send, and to receive.
@@ -170,17 +170,17 @@ fn set_options(
 ) -> Result<(), (&'static str, Errno)> {
     let of = |option: &'static str| move |errno| (option, errno);
     if let Some(size) = options.send_buffer {
-        sockopt::set_socket_send_buffer_size(socket, size).map_err(of("--send-buffer"))?;
+        sockopt::set_socket_send_buffer_size(socket, size).map_err(of("the size of the send buffer"))?;
     }
     if let Some(size) = options.recv_buffer {
-        sockopt::set_socket_recv_buffer_size(socket, size).map_err(of("--recv-buffer"))?;
+        sockopt::set_socket_recv_buffer_size(socket, size).map_err(of("the size of the receive buffer"))?;
     }
     if options.close_with_reset {
-        sockopt::set_socket_linger(socket, Some(Duration::ZERO)).map_err(of("--close-with-reset"))?;
+        sockopt::set_socket_linger(socket, Some(Duration::ZERO)).map_err(of("closing with a reset"))?;
     }
     let Endpoint::Tcp(address) = endpoint else { return Ok(()) };
     if options.no_delay {
-        sockopt::set_tcp_nodelay(socket, true).map_err(of("--tcp-nodelay"))?;
+        sockopt::set_tcp_nodelay(socket, true).map_err(of("TCP_NODELAY"))?;
     }
     if options.fast_open {
         nix::sys::socket::setsockopt(socket, TcpFastOpenConnect, &true)
@@ -192,7 +192,7 @@ fn set_options(
             SocketAddr::V4(_) => sockopt::set_ip_tos(socket, options.traffic_class),
             SocketAddr::V6(_) => sockopt::set_ipv6_tclass(socket, options.traffic_class.into()),
         }
-        .map_err(of("--tos, --dscp"))?;
+        .map_err(of("the traffic class"))?;
     }
     Ok(())
 }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn an_address_of_documentation_is_no_machines() {
         let error = try_sources(&pool("192.0.2.1", "192.0.2.1")).unwrap_err();
-        assert_eq!(error.to_string(), "--myaddr: expected addresses of this machine, got `192.0.2.1`");
+        assert_eq!(error.to_string(), "expected local addresses of this machine, got `192.0.2.1`");
     }
 
     #[test]

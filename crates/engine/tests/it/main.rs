@@ -4,6 +4,7 @@ mod accounts;
 mod allocations;
 mod allocations_http3;
 mod causes;
+mod expanding;
 mod grpc;
 mod hostile;
 mod http2;

@@ -260,7 +260,7 @@ fn what_keeps_connections_on_tcp_is_named() {
     for (options, obstacle) in [
         ("--tls-max 1.2", "the newest TLS version is below 1.3"),
         ("--tls-groups P-521:X25519", "the key-exchange group P-521 is not there over QUIC"),
-        ("--close-with-reset", "--close-with-reset is about TCP"),
+        ("--close-with-reset", "closing with a reset is about TCP"),
     ] {
         let ran = server.run(&format!("--num-conns 3 {options}"));
         check_answered(&ran, 3);

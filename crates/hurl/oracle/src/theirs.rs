@@ -395,7 +395,7 @@ impl Writer {
         match number {
             Number::Float(float) => format!("{:?}", float.as_f64()),
             Number::Integer(integer) => integer.as_i64().to_string(),
-            Number::BigInteger(_) => self.refuse("integer"),
+            Number::BigInteger(digits) => digits.to_string(),
         }
     }
 

@@ -136,7 +136,12 @@ impl<'p> CompiledFilter<'p> {
         })
     }
 
-    fn apply<'a>(&self, found: Found<'a>, filling: &mut Filling<'_>, scratch: &mut Scratch) -> Outcome<'a> {
+    pub(super) fn apply<'a>(
+        &self,
+        found: Found<'a>,
+        filling: &mut Filling<'_>,
+        scratch: &mut Scratch,
+    ) -> Outcome<'a> {
         match self {
             Self::Simple(filter) => apply_simple(filter, found),
             Self::Nth(index) => element(found, *index),
@@ -245,19 +250,22 @@ fn element(found: Found<'_>, index: i64) -> Outcome<'_> {
 
 fn to_integer(value: View<'_>) -> Outcome<'static> {
     let number = match value {
-        View::Integer(number) => Some(number),
-        View::Float(number) => Some(number as i64),
-        View::Text(text) => text.parse().ok(),
+        View::Integer(number) => Some(Value::Integer(number)),
+        View::Float(number) => Some(Value::Integer(number as i64)),
+        View::BigInteger(text) => Value::whole(text),
+        View::Text(text) => text.parse().map(Value::Integer).ok().or_else(|| Value::whole(text)),
         _ => None,
     };
-    Ok(Some(Found::Owned(Value::Integer(number.ok_or(Mismatch)?))))
+    Ok(Some(Found::Owned(number.ok_or(Mismatch)?)))
 }
 
 fn to_float(value: View<'_>) -> Outcome<'static> {
     let number = match value {
         View::Integer(number) => Some(number as f64),
         View::Float(number) => Some(number),
-        View::Text(text) => text.parse().ok().filter(|number: &f64| number.is_finite()),
+        View::Text(text) | View::BigInteger(text) => {
+            text.parse().ok().filter(|number: &f64| number.is_finite())
+        }
         _ => None,
     };
     Ok(Some(Found::Owned(Value::Float(number.ok_or(Mismatch)?))))

@@ -9,7 +9,9 @@ use httperf_plan::scenario::{Check, Filter, Query, StepRequest, Value};
 use super::filter::{CompiledFilter, filtered};
 use super::json::Tree;
 use super::query::{CompiledQuery, Seen};
+use super::reason;
 use super::scratch::Scratch;
+use super::secrets::Secrets;
 use super::test::CompiledPredicate;
 use super::text::Filling;
 use super::value::Outcome;
@@ -64,8 +66,8 @@ pub struct Reply<'r> {
     pub head: &'r [u8],
     /// The reader of the header block.
     pub read_values: ReadValues,
-    /// The body, without content codings.
-    pub body: &'r [u8],
+    /// The body without content codings, or the reason why it could not be read: then every look at it fails.
+    pub body: Result<&'r [u8], &'r str>,
     /// The time from the first byte of the request to the end of the reply.
     pub duration: Duration,
     /// The targets of the redirects followed, in order.
@@ -77,10 +79,21 @@ pub struct Reply<'r> {
 pub struct Judgement {
     /// The status is not the expected one. No captures and checks were made.
     pub status_differs: bool,
+    /// The status is one that the step expects: by itself, or by checks of it that all hold.
+    pub status_is_expected: bool,
     /// The number of checks that failed.
     pub failed_checks: u32,
     /// The capture that found no value, by its place. Those after it and the checks were not made.
     pub failed_capture: Option<usize>,
+}
+
+/// A look that failed, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// A capture.
+    Capture(usize),
+    /// A check.
+    Check(usize),
 }
 
 impl Judgement {
@@ -101,13 +114,17 @@ struct CompiledCapture<'p> {
 struct CompiledCheck<'p> {
     place: Place<'p>,
     predicate: CompiledPredicate<'p>,
+    /// It says which statuses are expected, by a comparison that they meet.
+    names_status: bool,
 }
 
 /// A query with its filters.
 #[derive(Debug)]
-struct Place<'p> {
+pub(super) struct Place<'p> {
     query: CompiledQuery<'p>,
     filters: Box<[CompiledFilter<'p>]>,
+    /// The filters as the plan has them.
+    written: &'p [Filter],
 }
 
 impl<'p> Look<'p> {
@@ -148,9 +165,13 @@ impl<'p> Look<'p> {
             return Judgement { status_differs: true, ..Judgement::default() };
         }
         let mut spans = std::mem::take(&mut scratch.spans);
-        let found = if self.tree.is_empty() { None } else { self.tree.find(reply.body, &mut spans) };
+        let found = match reply.body {
+            Ok(body) if !self.tree.is_empty() => self.tree.find(body, &mut spans),
+            _ => None,
+        };
         let seen = Seen::new(Some(reply), found.map(|()| &spans[..]));
-        let judgement = self.judge_seen(&seen, values, draws, now, scratch, on_failed_check);
+        let mut judgement = self.judge_seen(&seen, values, draws, now, scratch, on_failed_check);
+        judgement.status_is_expected |= self.status.is_some();
         drop(seen);
         scratch.spans = spans;
         judgement
@@ -177,13 +198,30 @@ impl<'p> Look<'p> {
         }
         let mut judgement = Judgement::default();
         let mut filling = Filling { values, draws, now };
+        let (mut names_status, mut has_other_status) = (false, false);
         for (index, check) in self.checks.iter().enumerate() {
-            if !check.holds(seen, &mut filling, scratch) {
+            let holds = check.holds(seen, &mut filling, scratch);
+            names_status |= check.names_status;
+            has_other_status |= check.names_status && !holds;
+            if !holds {
                 judgement.failed_checks += 1;
                 on_failed_check(index);
             }
         }
+        judgement.status_is_expected = names_status && !has_other_status;
         judgement
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub(super) fn capture_place(&self, index: usize) -> Option<&Place<'p>> {
+        Some(&self.captures.get(index)?.place)
+    }
+
+    pub(super) fn check_parts(&self, index: usize) -> Option<(&Place<'p>, &CompiledPredicate<'p>)> {
+        self.checks.get(index).map(|check| (&check.place, &check.predicate))
     }
 }
 
@@ -204,7 +242,9 @@ impl<'p> Condition<'p> {
 impl<'p> CompiledCheck<'p> {
     fn new(check: &'p Check, tree: &mut Tree) -> Result<Self, Malformed> {
         let place = Place::new(&check.query, &check.filters, tree)?;
-        Ok(Self { place, predicate: CompiledPredicate::new(&check.predicate, 0)? })
+        let predicate = CompiledPredicate::new(&check.predicate, 0)?;
+        let names_status = matches!(check.query, Query::Status) && predicate.names_values();
+        Ok(Self { place, predicate, names_status })
     }
 
     fn holds<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> bool {
@@ -220,7 +260,8 @@ impl<'p> CompiledCheck<'p> {
 
 impl<'p> Place<'p> {
     fn new(query: &'p Query, filters: &'p [Filter], tree: &mut Tree) -> Result<Self, Malformed> {
-        Ok(Self { query: CompiledQuery::new(query, tree)?, filters: CompiledFilter::all(filters, 0)? })
+        let query = CompiledQuery::new(query, tree)?;
+        Ok(Self { query, filters: CompiledFilter::all(filters, 0)?, written: filters })
     }
 
     /// Returns the bytes of a body whose text is the value.
@@ -234,6 +275,30 @@ impl<'p> Place<'p> {
             None if self.filters.is_empty() => Ok(None),
             None => Err(super::value::Mismatch),
         }
+    }
+
+    /// Returns in words what is found, or why nothing is.
+    pub(super) fn in_words<'a>(
+        &self,
+        seen: &'a Seen<'_>,
+        filling: &mut Filling<'a>,
+        scratch: &mut Scratch,
+        secrets: &Secrets,
+    ) -> String {
+        let mut found = match self.query.find(seen, filling, scratch) {
+            Err(_) => return self.query.reason(seen),
+            Ok(None) => return "got no value".to_owned(),
+            Ok(Some(found)) => found,
+        };
+        for (filter, written) in self.filters.iter().zip(self.written) {
+            let (name, before) = (reason::name(written), reason::in_words(found.view(), secrets));
+            found = match filter.apply(found, filling, scratch) {
+                Err(_) => return format!("`{name}` does not apply to {before}"),
+                Ok(None) => return format!("`{name}` finds no value in {before}"),
+                Ok(Some(next)) => next,
+            };
+        }
+        format!("got {}", reason::in_words(found.view(), secrets))
     }
 }
 
@@ -253,7 +318,7 @@ impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply")
             .field("status", &self.status)
-            .field("body", &self.body.len())
+            .field("body", &self.body.map(<[u8]>::len))
             .field("duration", &self.duration)
             .field("redirects", &self.redirects)
             .finish_non_exhaustive()

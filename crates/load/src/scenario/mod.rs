@@ -4,7 +4,8 @@
 //! (<https://hurl.dev/docs/asserting-response.html>). Deviations:
 //!
 //! * A body is read as UTF-8, whatever charset its type names; other bytes become U+FFFD.
-//! * A whole number beyond 64 bits with a sign is read as a float.
+//! * A header field that is not UTF-8 is read as ISO 8859-1, and one that is a reference to a resource keeps those bytes,
+//!   percent-encoded.
 //! * `count` also counts the members of an object.
 //! * `[Secure]` and `[HttpOnly]` of a cookie are `true` if present.
 //! * Of cookies with the same name the last one is found, and only that one.
@@ -16,19 +17,20 @@ mod look;
 mod pattern;
 mod program;
 mod query;
+mod reason;
 mod request;
 mod scratch;
+mod secrets;
 mod test;
 mod text;
 mod value;
 mod visit;
 
-pub use self::json::check_jsonpath;
-pub use self::look::{Condition, Judgement, Look, Malformed, Needs, ReadValues, Reply};
-pub use self::pattern::check_regex;
+pub use self::look::{Condition, Failed, Judgement, Look, Malformed, Needs, ReadValues, Reply};
 pub use self::program::{Program, RowsTaken};
 pub use self::request::RequestBuffers;
 pub use self::scratch::Scratch;
+pub use self::secrets::Secrets;
 pub use self::text::{Filling, Lack, Text, Unset};
 pub use self::visit::{Action, Obstacle, REDIRECTS_MAX, Visit};
 pub use crate::draws::Draws;

@@ -1,11 +1,14 @@
 //! Scenarios compiled to flat lists of operations.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use httperf_plan::Plan;
 use httperf_plan::scenario::{AtEnd, Choice, FeedOrder, Operand, Pause, Scenario, Scenarios, Step, Value};
 
 use super::request::StepRequests;
+use super::secrets::{Secrets, redacted_slots};
+use super::visit::Visit;
 use super::{Condition, Malformed, Text};
 use crate::draws::Draws;
 
@@ -22,6 +25,8 @@ pub struct Program<'p> {
     mix: Table<u32>,
     /// Some feed gives rows by the order of visits.
     has_ordered_feeds: bool,
+    /// Some capture is redacted.
+    has_secrets: bool,
 }
 
 /// An operation of a visit.
@@ -114,12 +119,26 @@ impl<'p> Program<'p> {
             starts,
             requests: StepRequests::new(plan, scenarios)?,
             client: plan.client,
+            has_secrets: redacted_slots(scenarios).next().is_some(),
             mix: Table::new(weights.map(|(index, scenario)| (scenario.weight, number(index)))),
             has_ordered_feeds: scenarios
                 .scenarios
                 .iter()
                 .any(|scenario| scenario.feeds.iter().any(is_ordered)),
         })
+    }
+
+    /// Returns a request target as outputs may show it, if a secret of the visit is in it.
+    #[must_use]
+    pub fn redacted(&self, visit: &Visit, uri: &[u8]) -> Option<Box<[u8]>> {
+        if !self.has_secrets {
+            return None;
+        }
+        let uri = String::from_utf8_lossy(uri);
+        match Secrets::of(self.plan, visit.values()).redact(&uri) {
+            Cow::Owned(shown) => Some(shown.into_bytes().into()),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     /// Chooses the scenario of a visit. Returns its number, and the random numbers for the rest of the visit.
@@ -137,15 +156,15 @@ pub struct RowsTaken {
     visits: u64,
     /// For each feed, the number of rows that they took.
     rows: Vec<u64>,
-    /// A visit has found no row left.
-    is_exhausted: bool,
+    /// The first feed that had no row left for a visit.
+    used_up: Option<u32>,
 }
 
 impl RowsTaken {
     /// Creates the counts at the beginning of a run.
     #[must_use]
     pub fn new(program: &Program<'_>) -> Self {
-        Self { visits: 0, rows: vec![0; program.plan.feeds.len()], is_exhausted: false }
+        Self { visits: 0, rows: vec![0; program.plan.feeds.len()], used_up: None }
     }
 
     /// Counts the rows of all visits before this one. Visits must be asked for in order.
@@ -155,15 +174,15 @@ impl RowsTaken {
         }
         while self.visits < visit {
             let scenario = program.scenario(program.scenario_of(self.visits).0);
-            self.is_exhausted |= self.lacks_row(program, scenario);
+            self.used_up = self.used_up.or_else(|| self.lacks_row(program, scenario));
             scenario.feeds.iter().for_each(|&feed| self.rows[feed as usize] += 1);
             self.visits += 1;
         }
     }
 
-    /// Returns true if a feed of a scenario has no row left.
-    fn lacks_row(&self, program: &Program<'_>, scenario: &Scenario) -> bool {
-        scenario.feeds.iter().any(|&feed| {
+    /// Returns a feed of a scenario that has no row left.
+    fn lacks_row(&self, program: &Program<'_>, scenario: &Scenario) -> Option<u32> {
+        scenario.feeds.iter().copied().find(|&feed| {
             let taken = self.rows[feed as usize];
             let feed = &program.plan.feeds[feed as usize];
             let ends = feed.order == FeedOrder::Unique && feed.at_end == AtEnd::Stop;
@@ -171,12 +190,13 @@ impl RowsTaken {
         })
     }
 
-    /// Returns true if this visit, or one before it, finds no row left: no further visit starts.
-    pub fn are_used_up(&mut self, program: &Program<'_>, visit: u64) -> bool {
+    /// Returns the feed that has no row left for this visit, or for one before it: no further visit starts.
+    pub fn used_up(&mut self, program: &Program<'_>, visit: u64) -> Option<u32> {
         self.advance(program, visit);
-        self.is_exhausted
-            || program.has_ordered_feeds
-                && self.lacks_row(program, program.scenario(program.scenario_of(visit).0))
+        if self.used_up.is_none() && program.has_ordered_feeds {
+            return self.lacks_row(program, program.scenario(program.scenario_of(visit).0));
+        }
+        self.used_up
     }
 
     /// Returns the row that this visit takes of a feed; `None` of an empty one.

@@ -13,6 +13,7 @@ use super::look::{Malformed, Reply};
 use super::scratch::Scratch;
 use super::text::{Filling, Text};
 use super::value::{Found, Mismatch, Outcome};
+use crate::page::reference;
 
 /// A compiled [`Query`].
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl<'p> CompiledQuery<'p> {
 
     /// Returns the bytes of a body whose text is the value, for those who do not need it as text.
     pub(super) fn bytes_of_body<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
-        matches!(self, Self::Body).then_some(seen.reply?.body)
+        if matches!(self, Self::Body) { seen.reply?.body.ok() } else { None }
     }
 
     pub(super) fn find<'a>(
@@ -85,6 +86,7 @@ impl<'p> CompiledQuery<'p> {
             return Ok(filling.values.get(*slot as usize).and_then(Option::as_ref).map(Found::Known));
         }
         let reply = seen.reply.ok_or(Mismatch)?;
+        let body = reply.body.map_err(|_| Mismatch);
         let owned = |value| Ok(Some(Found::Owned(value)));
         match self {
             Self::Variable(_) => Ok(None),
@@ -93,25 +95,40 @@ impl<'p> CompiledQuery<'p> {
             Self::Cookie { name, attribute } => {
                 scratch.fill(name, filling, |name, _| Ok(cookie(reply, name, *attribute)))?
             }
-            Self::Body => Ok(Some(Found::Text(seen.text(reply)))),
-            Self::Bytes => Ok(Some(Found::Bytes(reply.body))),
-            Self::Sha256 => owned(Value::Bytes(Sha256::digest(reply.body).to_vec())),
-            Self::Span(place) => seen.at(*place, reply),
+            Self::Body => Ok(Some(Found::Text(seen.text(body?)))),
+            Self::Bytes => Ok(Some(Found::Bytes(body?))),
+            Self::Sha256 => owned(Value::Bytes(Sha256::digest(body?).to_vec())),
+            Self::Span(place) => seen.at(*place, body?),
             Self::JsonPath(source) => {
                 let path = source.get(filling, scratch)?;
-                Ok(path.query(seen.document(reply).ok_or(Mismatch)?))
+                Ok(path.query(seen.document(body?).ok_or(Mismatch)?))
             }
             Self::Regex(source) => {
-                let pattern = source.get(filling, scratch)?;
-                Ok(match pattern.first_group_in_bytes(reply.body) {
+                let (pattern, body) = (source.get(filling, scratch)?, body?);
+                Ok(match pattern.first_group_in_bytes(body) {
                     Some(group) => group.map(Found::text_lossy),
-                    None => pattern.first_group(seen.text(reply)).map(Found::Text),
+                    None => pattern.first_group(seen.text(body)).map(Found::Text),
                 })
             }
             Self::Duration => {
                 owned(Value::Integer(i64::try_from(reply.duration.as_millis()).unwrap_or(i64::MAX)))
             }
             Self::Redirects => owned(Value::List(reply.redirects.iter().map(redirect).collect())),
+        }
+    }
+
+    /// Returns the reason why it cannot be applied to a reply.
+    pub(super) fn reason(&self, seen: &Seen<'_>) -> String {
+        let is_of_body = matches!(
+            self,
+            Self::Body | Self::Bytes | Self::Sha256 | Self::Span(_) | Self::JsonPath(_) | Self::Regex(_)
+        );
+        match (self, seen.reply.map(|reply| reply.body)) {
+            (_, Some(Err(reason))) if is_of_body => format!("the body could not be read: {reason}"),
+            (Self::Span(_) | Self::JsonPath(_), Some(Ok(body))) if seen.document(body).is_none() => {
+                "the body is not JSON".to_owned()
+            }
+            _ => "a variable in it has no value, or one that does not fit there".to_owned(),
         }
     }
 }
@@ -122,23 +139,23 @@ impl<'r> Seen<'r> {
     }
 
     /// Returns the body as text; bytes that are not UTF-8 are replaced by U+FFFD.
-    fn text(&self, reply: &Reply<'r>) -> &str {
-        self.text.get_or_init(|| match std::str::from_utf8(reply.body) {
+    fn text(&self, body: &'r [u8]) -> &str {
+        self.text.get_or_init(|| match std::str::from_utf8(body) {
             // By far faster than the search for bytes to replace.
             Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(reply.body),
+            Err(_) => String::from_utf8_lossy(body),
         })
     }
 
     /// Returns the body as JSON, which is parsed once.
-    fn document(&self, reply: &Reply<'r>) -> Option<&serde_json::Value> {
-        self.document.get_or_init(|| serde_json::from_slice(reply.body).ok()).as_ref()
+    fn document(&self, body: &[u8]) -> Option<&serde_json::Value> {
+        self.document.get_or_init(|| serde_json::from_slice(body).ok()).as_ref()
     }
 
-    fn at(&self, place: usize, reply: &Reply<'r>) -> Outcome<'r> {
+    fn at(&self, place: usize, body: &'r [u8]) -> Outcome<'r> {
         let spans = self.spans.ok_or(Mismatch)?;
         let Some(span) = spans.get(place).cloned().flatten() else { return Ok(None) };
-        let raw = reply.body.get(span).ok_or(Mismatch)?;
+        let raw = body.get(span).ok_or(Mismatch)?;
         read(raw).ok_or(Mismatch).map(Some)
     }
 }
@@ -148,7 +165,7 @@ fn header<'a>(reply: &Reply<'a>, name: &str) -> Option<Found<'a>> {
     let mut first = None;
     let mut list = Vec::new();
     (reply.read_values)(reply.head, name.as_bytes(), &mut |value| {
-        let value = Found::text_lossy(value);
+        let value = field_text(name, value);
         match first.take() {
             None if list.is_empty() => first = Some(value),
             earlier => list.extend(earlier.into_iter().chain([value]).map(Found::into_value)),
@@ -170,7 +187,7 @@ fn cookie<'a>(reply: &Reply<'a>, name: &str, attribute: Attribute) -> Option<Fou
     });
     let (value, mut parts) = last?;
     let wanted: &[u8] = match attribute {
-        Attribute::Value => return Some(Found::text_lossy(value)),
+        Attribute::Value => return Some(field_text("", value)),
         Attribute::Expires => b"expires",
         Attribute::MaxAge => b"max-age",
         Attribute::Domain => b"domain",
@@ -187,7 +204,22 @@ fn cookie<'a>(reply: &Reply<'a>, name: &str, attribute: Attribute) -> Option<Fou
             let number = std::str::from_utf8(value).ok()?.parse().ok()?;
             Some(Found::Owned(Value::Integer(number)))
         }
-        _ => Some(Found::text_lossy(value)),
+        _ => Some(field_text("", value)),
+    }
+}
+
+/// The header fields whose values are references to resources.
+const REFERENCES: [&str; 2] = ["Location", "Content-Location"];
+
+/// Makes a text of the value of a header field. One that is not UTF-8 is ISO 8859-1, as once all were. In a reference,
+/// such a byte stands for itself, so that a request for it names the same resource.
+fn field_text<'a>(name: &str, value: &'a [u8]) -> Found<'a> {
+    match std::str::from_utf8(value) {
+        Ok(text) => Found::Text(text),
+        Err(_) if REFERENCES.iter().any(|other| name.eq_ignore_ascii_case(other)) => {
+            Found::owned_text(&reference(value))
+        }
+        Err(_) => Found::Owned(Value::Text(value.iter().copied().map(char::from).collect())),
     }
 }
 

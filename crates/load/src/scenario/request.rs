@@ -10,8 +10,8 @@ use httperf_plan::{Header, Plan};
 
 use super::program::Program;
 use super::visit::Visit;
-use super::{Judgement, Look, Malformed, Reply, Text, Unset};
-use crate::page::{Link, Site, resolve_location};
+use super::{Judgement, Lack, Look, Malformed, Reply, Text, Unset};
+use crate::page::{Link, Site, reference, resolve_location};
 use crate::requests::{Content, Fill, Material, Replaced};
 
 /// The requests of steps, by their places in [`Scenarios::requests`].
@@ -119,7 +119,7 @@ impl<'p> StepRequests<'p> {
             301 | 302 => is_get || request.source.method == "POST",
             _ => is_get,
         };
-        Some(Redirect { location: CompactString::from_utf8_lossy(location), target, uri, becomes_get })
+        Some(Redirect { location: reference(location).into(), target, uri, becomes_get })
     }
 }
 
@@ -197,12 +197,6 @@ impl Program<'_> {
         self.requests.get(request).is_unchanging
     }
 
-    /// Returns the status that a request's reply is expected to have.
-    #[must_use]
-    pub fn status(&self, request: u32) -> Option<u16> {
-        self.requests.get(request).source.status
-    }
-
     /// Returns the parts of the reply to this request that must be kept.
     #[must_use]
     pub fn needs(&self, request: u32) -> super::Needs {
@@ -278,6 +272,16 @@ impl Program<'_> {
                 Content::Rendered(body)
             }
         };
+        // What a reply gave as a path begins with a slash. A query alone is that of the root, and names alone are shown.
+        match uri.first() {
+            Some(b'/') => {}
+            None | Some(b'?') => uri.insert(0, b'/'),
+            Some(_) if visit.shows_names() => uri.insert(0, b'/'),
+            Some(_) => {
+                let slot = compiled.uri.first_variable().unwrap_or_default();
+                return Err(Unset { slot, lack: Lack::Path });
+            }
+        }
         // A request target has no blanks or control characters (RFC 9112, section 3.2), whatever a variable brings.
         let is_forbidden = |byte: u8| byte <= b' ' || byte == 0x7f;
         if uri.iter().fold(false, |found, &byte| found | is_forbidden(byte)) {

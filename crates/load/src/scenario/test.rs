@@ -9,7 +9,9 @@ use time::{Date, Month};
 
 use super::filter::PatternSource;
 use super::look::Malformed;
+use super::reason::in_words;
 use super::scratch::Scratch;
+use super::secrets::Secrets;
 use super::text::{Filling, Text};
 use super::value::{Found, Mismatch, View};
 
@@ -63,23 +65,53 @@ impl<'p> CompiledPredicate<'p> {
 
     /// Returns true if the value meets the condition.
     ///
-    /// A missing value fails every test but `!=`, and `not` inverts that. A test that does not apply to the type of the
-    /// value fails with `not` as well.
+    /// A missing value fails every condition but `not exists`. A test that does not apply to the type of the value fails
+    /// with `not` as well.
     pub(super) fn holds(
         &self,
         found: Option<&Found<'_>>,
         filling: &mut Filling<'_>,
         scratch: &mut Scratch,
     ) -> bool {
-        let passes = match found {
-            Some(found) => self.test.passes(found.view(), filling, scratch),
-            None => Ok(matches!(self.test, CompiledTest::Compare(Comparison::Differs, _))),
-        };
-        passes.is_ok_and(|passes| passes != self.not)
+        match found {
+            Some(found) => {
+                let passes = self.test.passes(found.view(), filling, scratch);
+                passes.is_ok_and(|passes| passes != self.not)
+            }
+            None => self.not && matches!(self.test, CompiledTest::Kind(Test::Exists)),
+        }
     }
 }
 
 impl CompiledPredicate<'_> {
+    /// Returns whether it says which values are expected, not which are none.
+    pub(super) fn names_values(&self) -> bool {
+        let is_other =
+            matches!(self.test, CompiledTest::Kind(_) | CompiledTest::Compare(Comparison::Differs, _));
+        !self.not && !is_other
+    }
+
+    /// Returns in words the value with which it compares, if that is not written in the file.
+    pub(super) fn operand_in_words(
+        &self,
+        filling: &mut Filling<'_>,
+        scratch: &mut Scratch,
+        secrets: &Secrets,
+    ) -> Option<String> {
+        let unset = || "a variable that has no value".to_owned();
+        match &self.test {
+            CompiledTest::Compare(_, Comparand::Text(text)) => {
+                let filled = scratch.fill(text, filling, |filled, _| in_words(View::Text(filled), secrets));
+                Some(filled.unwrap_or_else(|_| unset()))
+            }
+            CompiledTest::Compare(_, Comparand::Variable(slot)) => {
+                let value = filling.values.get(*slot as usize).and_then(Option::as_ref);
+                Some(value.map_or_else(unset, |value| in_words(View::from(value), secrets)))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns whether the text of these bytes meets the condition; `None` if the text itself is needed. The text has U+FFFD
     /// in place of what is not UTF-8: any other text is in it where its bytes are in these.
     pub(super) fn holds_for_bytes_of_text(&self, bytes: &[u8]) -> Option<bool> {
@@ -209,9 +241,9 @@ fn is_of_kind(test: &Test, value: View<'_>) -> Result<bool, Mismatch> {
             View::Object(members) => members.is_empty(),
             _ => return Err(Mismatch),
         },
-        Test::IsInteger => matches!(value, View::Integer(_)),
+        Test::IsInteger => matches!(value, View::Integer(_) | View::BigInteger(_)),
         Test::IsFloat => matches!(value, View::Float(_)),
-        Test::IsNumber => matches!(value, View::Integer(_) | View::Float(_)),
+        Test::IsNumber => matches!(value, View::Integer(_) | View::BigInteger(_) | View::Float(_)),
         Test::IsBoolean => matches!(value, View::Boolean(_)),
         Test::IsText => matches!(value, View::Text(_)),
         Test::IsCollection => matches!(value, View::List(_) | View::Object(_)),

@@ -14,7 +14,7 @@ const JSON: &[u8] = br#"{"id":7,"ids":[1,2,3],"name":"Dune","none":null,"pi":3.5
     "empty":[],"obj":{"x":1},"date":"2018-12-31T23:59:59.5+01:00","uuid":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","ip":"::1",
     "text":"{\"a\":[5,6]}","b64":"aGk=","html":"a &gt; b","num":"12"}"#;
 
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nVary: a\r\nContent-Type: text/html\r\nVARY: b\r\nX-Raw: \xE9\r\n\
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nVary: a\r\nContent-Type: text/html\r\nVARY: b\r\nX-Raw: \xE9\r\nLocation: /caf\xE9?a=%20\r\n\
     Set-Cookie: sid=old\r\nset-cookie: sid=a=b; Expires=Wed, 13 Jan 2021 22:23:01 GMT; Max-Age=60; Secure; HttpOnly; Path=/x; \
     SameSite=Lax\r\n\r\n";
 
@@ -33,7 +33,7 @@ fn reply(body: &[u8]) -> Reply<'_> {
         status: 200,
         head: HEAD,
         read_values,
-        body,
+        body: Ok(body),
         duration: Duration::from_micros(1999),
         redirects: &[],
     }
@@ -94,7 +94,7 @@ fn judge(request: &StepRequest, reply: &Reply<'_>, values: &mut [Option<Value>])
 
 /// Takes a capture into a variable; `None` if it fails.
 fn capture(query: Query, filters: Vec<Filter>, body: &[u8]) -> Option<Value> {
-    let capture = Capture { slot: 4, query, filters, label: String::new() };
+    let capture = Capture { slot: 4, query, filters, label: String::new(), redacted: false };
     let mut values = values();
     let (judgement, _) =
         judge(&StepRequest { captures: vec![capture], ..request() }, &reply(body), &mut values);
@@ -123,7 +123,8 @@ fn queries_find_what_a_reply_holds() {
     check_query(Query::Status, Some(Value::Integer(200)));
     check_query(Query::Header(text("content-type")), Some(words("text/html")));
     check_query(Query::Header(text("Vary")), Some(list(&["a", "b"])));
-    check_query(Query::Header(text("x-raw")), Some(words("\u{FFFD}")));
+    check_query(Query::Header(text("x-raw")), Some(words("é")));
+    check_query(Query::Header(text("location")), Some(words("/caf%E9?a=%20")));
     check_query(Query::Header(text("absent")), None);
     check_query(cookie(None), Some(words("a=b")));
     check_query(cookie(Some(Attribute::Value)), Some(words("a=b")));
@@ -179,6 +180,7 @@ fn redirects_are_objects_with_a_location() {
         query: Query::Redirects,
         filters: vec![Filter::Last, Filter::Location],
         label: String::new(),
+        redacted: false,
     };
     let redirects = ["/a".into(), CompactString::from("/b")];
     let mut values = values();
@@ -401,17 +403,180 @@ fn tests_that_do_not_apply_fail_with_not_as_well() {
     }
 }
 
-#[test]
-fn a_missing_value_passes_negated_tests_alone() {
+/// Each test of a value, without `not`.
+fn all_tests() -> Vec<Test> {
     use Test::*;
     let int = || value(Value::Integer(1));
-    for test in
-        [Exists, Equals(int()), Above(int()), Contains("x".into()), Matches(text("x")), IsEmpty, IsText]
-    {
-        check_test(path("$.absent"), &test, false);
+    let operands: [fn() -> Operand; 4] =
+        [|| "x".into(), || value(Value::Null), || Operand::Text(variable(0)), || Operand::Variable(0)];
+    let compared = operands.iter().flat_map(|operand| {
+        let of = [Equals, Differs, Above, AtLeast, Below, AtMost, StartsWith, EndsWith, Contains];
+        of.map(|test| test(operand()))
+    });
+    let kinds = vec![
+        Differs(int()),
+        Contains(int()),
+        Matches(text("x")),
+        Exists,
+        IsEmpty,
+        IsInteger,
+        IsFloat,
+        IsNumber,
+        IsBoolean,
+        IsText,
+        IsCollection,
+        IsList,
+        IsObject,
+        IsDate,
+        IsUuid,
+        IsIpv4,
+        IsIpv6,
+    ];
+    compared.chain(kinds).collect()
+}
+
+#[test]
+fn a_missing_value_passes_not_exists_alone() {
+    let cookie = |name, attribute| Query::Cookie { name: text(name), attribute };
+    let absent: Vec<(Query, Vec<Filter>)> = vec![
+        (path("$.absent"), vec![]),
+        (path("$.items[?@.k == 'c']"), vec![]),
+        (Query::Header(text("absent")), vec![]),
+        (cookie("absent", None), vec![]),
+        (cookie("sid", Some(Attribute::Domain)), vec![]),
+        (Query::Regex(text("absent(.)")), vec![]),
+        (Query::Variable(2), vec![]),
+        (path("$.ids"), vec![Filter::Nth(9)]),
+        (path("$.empty"), vec![Filter::First]),
+        (path("$.name"), vec![Filter::Regex(text("(z)"))]),
+    ];
+    for (query, filters) in absent {
+        for test in all_tests() {
+            for not in [false, true] {
+                let expected = not && test == Test::Exists;
+                let found = holds(query.clone(), filters.clone(), not, test.clone(), JSON);
+                assert_eq!(found, expected, "{query:?} {filters:?} not: {not} {test:?}");
+            }
+        }
     }
-    check_test(path("$.absent"), &Differs(int()), true);
-    check_test(Query::Header(text("absent")), &Exists, false);
+}
+
+#[test]
+fn every_look_at_a_body_that_could_not_be_read_fails_with_the_reason() {
+    let queries = [
+        Query::Body,
+        Query::Bytes,
+        Query::Sha256,
+        path("$.a"),
+        path("$..a"),
+        Query::Regex(text("(a)")),
+        Query::Regex(text("(?i)(a)")),
+    ];
+    let unread = Reply { body: Err("it is torn"), ..reply(b"") };
+    for query in queries {
+        for (not, test) in all_tests().into_iter().flat_map(|test| [(false, test.clone()), (true, test)]) {
+            let check = Check {
+                query: query.clone(),
+                filters: vec![],
+                predicate: Predicate { not, test },
+                label: String::new(),
+            };
+            let request = StepRequest { checks: vec![check], ..request() };
+            let (judgement, _) = judge(&request, &unread, &mut values());
+            assert_eq!(judgement.failed_checks, 1, "{:?}", request.checks);
+            let reason = explained(&request, &unread, Failed::Check(0));
+            assert!(reason.starts_with("the body could not be read: it is torn"), "{reason}");
+        }
+        let capture = Capture { slot: 4, query, filters: vec![], label: String::new(), redacted: false };
+        let request = StepRequest { captures: vec![capture], ..request() };
+        assert_eq!(judge(&request, &unread, &mut values()).0.failed_capture, Some(0));
+    }
+}
+
+fn explained(request: &StepRequest, reply: &Reply<'_>, failed: Failed) -> String {
+    let draws = Draws::new(Client::default(), 0);
+    let now = &mut || SystemTime::UNIX_EPOCH;
+    Look::new(request).unwrap().explain(failed, reply, &values(), &draws, now, &Secrets::default())
+}
+
+#[test]
+fn a_failed_look_says_what_was_there_instead() {
+    use Filter::*;
+    let int = |number| Test::Equals(value(Value::Integer(number)));
+    for (query, filters, test, expected) in [
+        (path("$.id"), vec![], int(8), "got integer 7"),
+        (path("$.pi"), vec![], int(8), "got number 3.5"),
+        (path("$.name"), vec![], int(8), "got text \"Dune\""),
+        (path("$.none"), vec![], int(8), "got null"),
+        (path("$.ok"), vec![], int(8), "got true"),
+        (path("$.ids"), vec![], int(8), "got list of 3 [1,2,3]"),
+        (path("$.obj"), vec![], int(8), "got object {\"x\":1}"),
+        (path("$.absent"), vec![], int(8), "got no value"),
+        (Query::Status, vec![], int(201), "got integer 200"),
+        (path("$.ids"), vec![Count], int(8), "got integer 3"),
+        (path("$.name"), vec![ToInt], int(8), "`toInt` does not apply to text \"Dune\""),
+        (path("$.ids"), vec![Nth(9), ToInt], int(8), "`nth` finds no value in list of 3 [1,2,3]"),
+        (Query::Bytes, vec![], int(8), "got 3 bytes, hex 616263"),
+        (path("$.name"), vec![], Test::Equals(Operand::Variable(1)), "got text \"Dune\", expected integer 2"),
+        (
+            path("$.name"),
+            vec![],
+            Test::Contains(Operand::Text(variable(1))),
+            "got text \"Dune\", expected text \"2\"",
+        ),
+        (
+            path("$.name"),
+            vec![],
+            Test::Equals(Operand::Variable(2)),
+            "got text \"Dune\", expected a variable that has no value",
+        ),
+    ] {
+        let body = if query == Query::Bytes { b"abc" } else { JSON };
+        let predicate = Predicate { not: false, test };
+        let check = Check { query, filters, predicate, label: String::new() };
+        let request = StepRequest { checks: vec![check], ..request() };
+        assert_eq!(explained(&request, &reply(body), Failed::Check(0)), expected);
+    }
+    let check = Check {
+        query: path("$.a"),
+        filters: vec![],
+        predicate: Predicate { not: false, test: Test::Exists },
+        label: String::new(),
+    };
+    let request = StepRequest { checks: vec![check], ..request() };
+    assert_eq!(explained(&request, &reply(b"<html>"), Failed::Check(0)), "the body is not JSON");
+}
+
+#[test]
+fn a_status_is_expected_if_it_meets_all_checks_that_name_some() {
+    use Test::*;
+    let int = |number| value(Value::Integer(number));
+    let of = |not, test| Check {
+        query: Query::Status,
+        filters: vec![],
+        predicate: Predicate { not, test },
+        label: String::new(),
+    };
+    let matches =
+        |pattern: &str| Check { filters: vec![Filter::ToText], ..of(false, Matches(text(pattern))) };
+    for (checks, expected) in [
+        (vec![], false),
+        (vec![of(false, Equals(int(401)))], true),
+        (vec![of(false, Equals(int(404)))], false),
+        (vec![of(false, AtLeast(int(400))), of(false, Below(int(500)))], true),
+        (vec![of(false, AtLeast(int(400))), of(false, Below(int(401)))], false),
+        (vec![matches("^(200|401)$")], true),
+        (vec![matches("^(200|404)$")], false),
+        // What is not expected says nothing of what is.
+        (vec![of(false, Differs(int(500)))], false),
+        (vec![of(true, Equals(int(500)))], false),
+        (vec![of(false, Exists)], false),
+    ] {
+        let request = StepRequest { checks, ..request() };
+        let reply = Reply { status: 401, ..reply(JSON) };
+        let (judgement, _) = judge(&request, &reply, &mut values());
+        assert_eq!(judgement.status_is_expected, expected, "{:?}", request.checks);
+    }
 }
 
 #[test]
@@ -425,8 +590,13 @@ fn a_body_that_is_no_json_fails_every_check_of_a_path() {
 
 #[test]
 fn a_judgement_compares_the_status_then_captures_then_checks() {
-    let capture =
-        |slot, name: &str| Capture { slot, query: path(name), filters: vec![], label: String::new() };
+    let capture = |slot, name: &str| Capture {
+        slot,
+        query: path(name),
+        filters: vec![],
+        label: String::new(),
+        redacted: false,
+    };
     let check = |slot, expected| Check {
         query: Query::Variable(slot),
         filters: vec![],
@@ -442,14 +612,15 @@ fn a_judgement_compares_the_status_then_captures_then_checks() {
     };
     let mut variables = values();
     let (judgement, failed) = judge(&request, &reply(JSON), &mut variables);
-    assert_eq!(judgement, Judgement { failed_checks: 2, ..Judgement::default() });
+    let expected = Judgement { status_is_expected: true, ..Judgement::default() };
+    assert_eq!(judgement, Judgement { failed_checks: 2, ..expected });
     assert_eq!(failed, [1, 3]);
     assert_eq!(variables[4], Some(Value::Integer(7)));
 
     request.captures.insert(1, capture(3, "$.absent"));
     let mut variables = values();
     let (judgement, failed) = judge(&request, &reply(JSON), &mut variables);
-    assert_eq!(judgement, Judgement { failed_capture: Some(1), ..Judgement::default() });
+    assert_eq!(judgement, Judgement { failed_capture: Some(1), ..expected });
     assert!(failed.is_empty() && variables[4].is_some() && variables[2].is_none());
 
     request.status = Some(201);
@@ -495,7 +666,7 @@ fn a_malformed_expression_is_named() {
 
 #[track_caller]
 fn malformed(query: Query, filters: Vec<Filter>) -> Malformed {
-    let capture = Capture { slot: 0, query, filters, label: String::new() };
+    let capture = Capture { slot: 0, query, filters, label: String::new(), redacted: false };
     Look::new(&StepRequest { captures: vec![capture], ..request() }).map(drop).unwrap_err()
 }
 
@@ -749,7 +920,7 @@ proptest! {
             predicate: Predicate { not, test: test.clone() },
             label: String::new(),
         };
-        let capture = Capture { slot: 5, query: query.clone(), filters: filters.clone(), label: String::new() };
+        let capture = Capture { slot: 5, query: query.clone(), filters: filters.clone(), label: String::new(), redacted: false };
         let checks = StepRequest { checks: vec![check(false), check(true)], ..request() };
         let reply = Reply { head: &head, ..reply(&body) };
         let (judgement, _) = judge(&checks, &reply, &mut values.clone());

@@ -58,6 +58,8 @@ pub enum Lack {
     Bytes,
     /// A filter on the way does not apply to its value, or finds nothing.
     Filter,
+    /// Its value follows the name of a server, and is no path: it does not begin with a slash.
+    Path,
 }
 
 #[derive(Debug)]
@@ -101,6 +103,15 @@ impl<'p> Text<'p> {
             [Segment::Literal(bytes)] => Some(bytes),
             _ => None,
         }
+    }
+
+    /// Returns the slot of the first variable.
+    pub(super) fn first_variable(&self) -> Option<u32> {
+        self.segments.iter().find_map(|segment| match segment {
+            Segment::Variable { slot, .. } => Some(*slot),
+            Segment::Encoded { text, .. } => text.first_variable(),
+            _ => None,
+        })
     }
 
     /// Returns the text if there is nothing to fill in and it is UTF-8.
@@ -191,7 +202,7 @@ impl Lack {
 /// Writes a value as Hurl does; `None` for what it does not write: bytes, lists and objects.
 pub(super) fn write_value(value: View<'_>, out: &mut Vec<u8>) -> Option<()> {
     match value {
-        View::Text(text) => out.extend_from_slice(text.as_bytes()),
+        View::Text(text) | View::BigInteger(text) => out.extend_from_slice(text.as_bytes()),
         View::Integer(number) => write_integer(number, out),
         View::Float(number) => {
             let is_written =
@@ -308,6 +319,15 @@ fn encode(coding: Coding, start: usize, out: &mut Vec<u8>) {
         }
     }
     out.drain(start..end);
+}
+
+/// Returns the forms that a text has in URLs.
+pub(super) fn in_url(text: &[u8]) -> [Vec<u8>; 3] {
+    [Coding::Url, Coding::Query, Coding::Form].map(|coding| {
+        let mut encoded = text.to_vec();
+        encode(coding, 0, &mut encoded);
+        encoded
+    })
 }
 
 fn push_encoded(coding: Coding, byte: u8, out: &mut Vec<u8>) {

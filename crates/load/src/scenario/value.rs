@@ -33,6 +33,7 @@ pub(super) enum View<'v> {
     Null,
     Boolean(bool),
     Integer(i64),
+    BigInteger(&'v str),
     Float(f64),
     Text(&'v str),
     Bytes(&'v [u8]),
@@ -95,6 +96,8 @@ impl<'v> View<'v> {
             (View::Float(left), View::Float(right)) => left.partial_cmp(&right),
             (View::Integer(left), View::Float(right)) => order_mixed(left, right),
             (View::Float(left), View::Integer(right)) => order_mixed(right, left).map(Ordering::reverse),
+            (View::BigInteger(left), right) => order_big(left, right),
+            (left, View::BigInteger(right)) => order_big(right, left).map(Ordering::reverse),
             _ => None,
         }
     }
@@ -136,12 +139,29 @@ fn order_mixed(whole: i64, float: f64) -> Option<Ordering> {
     }
 }
 
+/// Compares a whole number beyond 64 bits, by its digits, with another number.
+fn order_big(digits: &str, other: View<'_>) -> Option<Ordering> {
+    let (magnitude, is_negative) = digits.strip_prefix('-').map_or((digits, false), |rest| (rest, true));
+    let far = if is_negative { Ordering::Less } else { Ordering::Greater };
+    match other {
+        View::Integer(_) => Some(far),
+        View::BigInteger(other) => match (is_negative, other.strip_prefix('-')) {
+            (false, None) => Some((magnitude.len(), magnitude).cmp(&(other.len(), other))),
+            (true, Some(other)) => Some((other.len(), other).cmp(&(magnitude.len(), magnitude))),
+            _ => Some(far),
+        },
+        View::Float(float) => digits.parse::<f64>().ok()?.partial_cmp(&float),
+        _ => None,
+    }
+}
+
 impl<'v> From<&'v Value> for View<'v> {
     fn from(value: &'v Value) -> Self {
         match value {
             Value::Null => View::Null,
             Value::Boolean(value) => View::Boolean(*value),
             Value::Integer(value) => View::Integer(*value),
+            Value::BigInteger(digits) => View::BigInteger(digits),
             Value::Float(value) => View::Float(*value),
             Value::Text(value) => View::Text(value),
             Value::Bytes(value) => View::Bytes(value),
@@ -169,6 +189,29 @@ mod tests {
         assert_eq!(order(9_007_199_254_740_993, 9_007_199_254_740_992.0), Some(Ordering::Greater));
         assert_eq!(order(0, f64::INFINITY), Some(Ordering::Less));
         assert_eq!(order(0, f64::NAN), None);
+    }
+
+    #[test]
+    fn large_whole_numbers_are_ordered_by_their_digits() {
+        let ordered = [
+            View::Float(-1e30),
+            View::BigInteger("-100000000000000000000"),
+            View::BigInteger("-9223372036854775809"),
+            View::Integer(i64::MIN),
+            View::Integer(0),
+            View::Integer(i64::MAX),
+            View::BigInteger("9223372036854775808"),
+            View::BigInteger("9223372036854775809"),
+            View::BigInteger("100000000000000000000"),
+            View::Float(1e30),
+        ];
+        for (place, left) in ordered.into_iter().enumerate() {
+            for (other, right) in ordered.into_iter().enumerate() {
+                assert_eq!(left.order(right), Some(place.cmp(&other)), "{left:?} and {right:?}");
+            }
+        }
+        assert_eq!(View::BigInteger("10000000000000000000").order(View::Float(1e19)), Some(Ordering::Equal));
+        assert_eq!(View::BigInteger("9223372036854775808").order(View::Text("9223372036854775808")), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::program::{Assigned, Op, Program, RowsTaken};
 use super::request::Redirect;
-use super::{Filling, Judgement, Reply, Scratch, Unset};
+use super::{Failed, Filling, Judgement, Reply, Scratch, Secrets, Unset};
 use crate::draws::Draws;
 
 /// The longest pause, however long a random one would be.
@@ -47,6 +47,8 @@ pub struct Visit {
     redirect: Option<Redirect>,
     /// Its last call has failed in a way that ends it.
     has_failed: bool,
+    /// Variables without a value have their names.
+    shows_names: bool,
     /// The reason for which it cannot make its next call, and the step of that.
     obstacle: Option<(Obstacle, Option<u32>)>,
 }
@@ -102,6 +104,7 @@ impl Visit {
             redirect: None,
             has_failed: false,
             obstacle: None,
+            shows_names: false,
         };
         for &feed in &program.scenario(scenario).feeds {
             let row = rows.row(program, index, feed as usize, &mut visit.draws);
@@ -112,6 +115,7 @@ impl Visit {
 
     /// Gives each variable without a value its name in braces, to show requests without replies.
     pub fn name_unset(&mut self, program: &Program<'_>) {
+        self.shows_names = true;
         for (value, variable) in self.values.iter_mut().zip(&program.plan.variables) {
             value.get_or_insert_with(|| Value::Text(format!("{{{{{}}}}}", variable.name).into()));
         }
@@ -300,6 +304,32 @@ impl Visit {
         let is_failure = judgement.status_differs || judgement.failed_checks > 0;
         self.has_failed = judgement.failed_capture.is_some() || is_failure && ends_on_failure;
         Some(judgement)
+    }
+
+    /// Returns what the reply to its last call, which was [judged](Self::judge), has in place of what a look expected.
+    #[must_use]
+    pub fn explain(
+        &self,
+        program: &Program<'_>,
+        reply: &Reply<'_>,
+        failed: Failed,
+        now: &mut dyn FnMut() -> SystemTime,
+    ) -> String {
+        let Some(call) = self.call else { return String::new() };
+        let reply = Reply { redirects: &self.redirects, ..*reply };
+        let secrets = Secrets::of(program.plan, &self.values);
+        program.requests.get(call.request).look.explain(
+            failed,
+            &reply,
+            &self.values,
+            &self.draws,
+            now,
+            &secrets,
+        )
+    }
+
+    pub(super) fn shows_names(&self) -> bool {
+        self.shows_names
     }
 
     /// Keeps the request target of a call whose redirects are followed: they may be relative to it.

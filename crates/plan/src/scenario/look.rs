@@ -19,6 +19,9 @@ pub struct Capture {
     pub filters: Vec<Filter>,
     /// The capture as it is written, for reports.
     pub label: String,
+    /// The value is a secret: no output shows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
 }
 
 /// A condition on a reply or on a variable.

@@ -35,7 +35,7 @@ pub(super) fn rendered(value: &Value) -> Vec<u8> {
         Value::Boolean(truth) => truth.to_string().into_bytes(),
         Value::Integer(number) => number.to_string().into_bytes(),
         Value::Float(number) => serde_json::Value::from(*number).to_string().into_bytes(),
-        Value::Text(text) => text.as_bytes().to_vec(),
+        Value::Text(text) | Value::BigInteger(text) => text.as_bytes().to_vec(),
         Value::Bytes(bytes) => bytes.clone(),
         Value::List(_) | Value::Object(_) => Vec::new(),
     }

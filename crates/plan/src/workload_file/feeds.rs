@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use compact_str::CompactString;
+use compact_str::{CompactString, ToCompactString};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::document::View;
@@ -366,7 +366,8 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(i64::try_from(number).map_or(Value::Float(number as f64), Value::Integer))
+        Ok(i64::try_from(number)
+            .map_or_else(|_| Value::BigInteger(number.to_compact_string()), Value::Integer))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Value, E> {

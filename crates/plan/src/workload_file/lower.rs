@@ -11,10 +11,11 @@ use super::check::shortened;
 use super::encode::{encode, rendered};
 use super::library::Library;
 use super::names::{Meaning, Names};
-use super::problem::{FileProblem, Problems, Source};
+use super::problem::{FileProblem, Missing, Problems, Source};
 use crate::NonEmpty;
 use crate::scenario::{
     Attribute, Capture, Check, Coding, Filter, Operand, Predicate, Query, StepText, Test, TextPart, Value,
+    jsonpath, regex, regex_with_group,
 };
 
 /// The greatest number of characters in the label of a capture or check.
@@ -62,10 +63,19 @@ impl Snippet {
 }
 
 impl Lowering<'_, '_> {
+    /// Adds a problem that a value given together with the file would solve as well.
+    pub(super) fn missing(&mut self, span: &Range<usize>, message: String, hint: &str, missing: Missing) {
+        let problem = FileProblem::new(self.source, self.place(span), message);
+        self.problems.push(problem.with_hint(hint).missing(missing));
+    }
+
+    fn place(&self, span: &Range<usize>) -> Range<usize> {
+        self.snippet.as_ref().map_or_else(|| span.clone(), |snippet| snippet.place(span))
+    }
+
     /// Adds a problem at a place of the text that was parsed.
     pub(super) fn problem(&mut self, span: &Range<usize>, message: impl Into<String>, hint: Option<String>) {
-        let at = self.snippet.as_ref().map_or_else(|| span.clone(), |snippet| snippet.place(span));
-        let problem = FileProblem::new(self.source, at, message);
+        let problem = FileProblem::new(self.source, self.place(span), message);
         self.problems.push(match hint {
             Some(hint) => problem.with_hint(hint),
             None => problem,
@@ -81,8 +91,7 @@ impl Lowering<'_, '_> {
 
     /// Returns what is written at a place of the file, on one line.
     pub(super) fn written(&self, span: &Range<usize>) -> String {
-        let at = self.snippet.as_ref().map_or_else(|| span.clone(), |snippet| snippet.place(span));
-        let text = self.source.text.get(at).unwrap_or_default();
+        let text = self.source.text.get(self.place(span)).unwrap_or_default();
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").chars().take(LABEL_MAX).collect()
     }
@@ -185,22 +194,25 @@ impl Lowering<'_, '_> {
         if !self.names.is_first_unset(name) {
             return;
         }
-        let hint = match self.names.nearest(name) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if name == "base" => "set `base` in the workload file or with --base URL".to_owned(),
-            None => format!(
-                "set it with `[variables]`, a feed, a capture or `with`, or with --variable {name}=VALUE"
-            ),
-        };
         let message = format!("expected a variable that something sets, got `{name}`");
-        self.problem(span, message, Some(hint));
+        match self.names.nearest(name) {
+            Some(near) => self.problem(span, message, Some(format!("did you mean `{near}`?"))),
+            None if name == "base" => {
+                self.missing(span, message, "set `base` in the workload file", Missing::Base);
+            }
+            None => {
+                let hint = "set it with `[variables]`, a feed, a capture or `with`";
+                self.missing(span, message, hint, Missing::Variable(name.to_owned()));
+            }
+        }
     }
 
     pub(super) fn capture(&mut self, capture: &hurl::Capture) -> Option<Capture> {
         let query = self.query(&capture.query);
         let filters = self.filters(&capture.filters);
         let slot = self.slot(&capture.name, &capture.span)?;
-        Some(Capture { slot, query: query?, filters, label: self.written(&capture.span) })
+        let label = self.written(&capture.span);
+        Some(Capture { slot, query: query?, filters, label, redacted: capture.redacted })
     }
 
     pub(super) fn check(&mut self, assert: &hurl::Assert) -> Option<Check> {
@@ -221,37 +233,77 @@ impl Lowering<'_, '_> {
             hurl::QueryKind::Body => Query::Body,
             hurl::QueryKind::Bytes => Query::Bytes,
             hurl::QueryKind::Sha256 => Query::Sha256,
-            hurl::QueryKind::JsonPath(path) => Query::JsonPath(self.text(path)),
-            hurl::QueryKind::Regex(pattern) => Query::Regex(self.pattern(pattern)),
+            hurl::QueryKind::JsonPath(path) => Query::JsonPath(self.path_into_json(path)),
+            hurl::QueryKind::Regex(pattern) => Query::Regex(self.pattern_with_group(pattern, &query.span)),
             hurl::QueryKind::Variable(name) => Query::Variable(self.slot(name, &query.span)?),
             hurl::QueryKind::Duration => Query::Duration,
             hurl::QueryKind::Redirects => Query::Redirects,
         })
     }
 
-    fn pattern(&mut self, pattern: &hurl::Pattern) -> StepText {
-        match pattern {
-            hurl::Pattern::Text(template) => self.text(template),
-            hurl::Pattern::Fixed(pattern) => StepText::literal(pattern.as_bytes()),
+    /// Returns a regular expression that texts match, or do not. `span`: the place of what has it.
+    fn pattern(&mut self, pattern: &hurl::Pattern, span: &Range<usize>) -> StepText {
+        self.checked_pattern(pattern, span, |text| regex(text).map(drop))
+    }
+
+    /// Returns a regular expression whose first group is the value to take.
+    fn pattern_with_group(&mut self, pattern: &hurl::Pattern, span: &Range<usize>) -> StepText {
+        self.checked_pattern(pattern, span, |text| regex_with_group(text).map(drop))
+    }
+
+    fn checked_pattern(
+        &mut self,
+        pattern: &hurl::Pattern,
+        span: &Range<usize>,
+        check: fn(&str) -> Result<(), String>,
+    ) -> StepText {
+        let (text, span) = match pattern {
+            hurl::Pattern::Text(template) => (self.text(template), &template.span),
+            hurl::Pattern::Fixed(pattern) => {
+                self.has_gap = false;
+                (StepText::literal(pattern.as_bytes()), span)
+            }
+        };
+        self.checked(text, span, "a regular expression", check)
+    }
+
+    fn path_into_json(&mut self, path: &hurl::Template) -> StepText {
+        let text = self.text(path);
+        self.checked(text, &path.span, "a JSONPath", |text| jsonpath(text).map(drop))
+    }
+
+    /// Returns a text in a language of its own. If it is known before the run, it is checked now.
+    fn checked(
+        &mut self,
+        text: StepText,
+        span: &Range<usize>,
+        what: &str,
+        check: fn(&str) -> Result<(), String>,
+    ) -> StepText {
+        let literal = text.as_literal().filter(|_| !self.has_gap);
+        if let Some(Err(reason)) = literal.map(|bytes| check(&String::from_utf8_lossy(bytes))) {
+            let shown = shortened(&self.written(span));
+            self.problem(span, format!("expected {what} ({reason}), got `{shown}`"), None);
         }
+        text
     }
 
     fn filters(&mut self, filters: &[hurl::Filter]) -> Vec<Filter> {
-        filters.iter().map(|filter| self.filter(&filter.kind)).collect()
+        filters.iter().map(|filter| self.filter(&filter.kind, &filter.span)).collect()
     }
 
-    fn filter(&mut self, filter: &hurl::FilterKind) -> Filter {
+    fn filter(&mut self, filter: &hurl::FilterKind, span: &Range<usize>) -> Filter {
         match filter {
             hurl::FilterKind::Count => Filter::Count,
             hurl::FilterKind::First => Filter::First,
             hurl::FilterKind::Last => Filter::Last,
             hurl::FilterKind::Nth(index) => Filter::Nth(*index),
-            hurl::FilterKind::Regex(pattern) => Filter::Regex(self.pattern(pattern)),
+            hurl::FilterKind::Regex(pattern) => Filter::Regex(self.pattern_with_group(pattern, span)),
             hurl::FilterKind::Replace { old, new } => {
                 Filter::Replace { old: self.text(old), new: self.text(new) }
             }
             hurl::FilterKind::ReplaceRegex { pattern, new } => {
-                Filter::ReplaceRegex { pattern: self.pattern(pattern), new: self.text(new) }
+                Filter::ReplaceRegex { pattern: self.pattern(pattern, span), new: self.text(new) }
             }
             hurl::FilterKind::Split(separator) => Filter::Split(self.text(separator)),
             hurl::FilterKind::ToInt => Filter::ToInt,
@@ -266,7 +318,7 @@ impl Lowering<'_, '_> {
             hurl::FilterKind::Base64UrlSafeEncode => Filter::Base64UrlSafeEncode,
             hurl::FilterKind::Base64UrlSafeDecode => Filter::Base64UrlSafeDecode,
             hurl::FilterKind::Location => Filter::Location,
-            hurl::FilterKind::JsonPath(path) => Filter::JsonPath(self.text(path)),
+            hurl::FilterKind::JsonPath(path) => Filter::JsonPath(self.path_into_json(path)),
         }
     }
 
@@ -284,7 +336,7 @@ impl Lowering<'_, '_> {
             hurl::Test::Contains(value) | hurl::Test::Includes(value) => {
                 Test::Contains(self.operand(value, span)?)
             }
-            hurl::Test::Matches(pattern) => Test::Matches(self.pattern(pattern)),
+            hurl::Test::Matches(pattern) => Test::Matches(self.pattern(pattern, span)),
             hurl::Test::Exists => Test::Exists,
             hurl::Test::IsEmpty => Test::IsEmpty,
             hurl::Test::IsInteger => Test::IsInteger,
@@ -308,6 +360,7 @@ impl Lowering<'_, '_> {
             hurl::Value::Null => Operand::Value(Value::Null),
             hurl::Value::Boolean(truth) => Operand::Value(Value::Boolean(*truth)),
             hurl::Value::Integer(number) => Operand::Value(Value::Integer(*number)),
+            hurl::Value::BigInteger(digits) => Operand::Value(Value::BigInteger(digits.into())),
             hurl::Value::Float(number) => Operand::Value(Value::Float(*number)),
             hurl::Value::Text(template) => text_operand(self.text(template)),
             hurl::Value::Expression(expression) => self.expression_operand(expression)?,

@@ -64,7 +64,7 @@ use self::library::{Library, TEXT_SIZE_MAX};
 use self::lower::Lowering;
 use self::names::Names;
 pub use self::options::{FileOption, read_options};
-pub use self::problem::FileProblem;
+pub use self::problem::{FileProblem, Missing};
 use self::problem::{Problems, Source};
 use self::requests::Requests;
 pub use self::schema::{reference, schema};
@@ -504,9 +504,11 @@ impl<'a> Reader<'a> {
 fn constant(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::Text(text.as_ref().into()),
-        DeValue::Integer(number) => {
-            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()?)
-        }
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Value::Integer(number),
+            Err(_) if number.radix() == 10 => Value::whole(number.as_str())?,
+            Err(_) => return None,
+        },
         DeValue::Float(number) => {
             Value::Float(number.as_str().parse().ok().filter(|number: &f64| number.is_finite())?)
         }

@@ -1,6 +1,6 @@
 //! The order of steps: what a request fills in is set before it.
 
-use super::problem::{FileProblem, Problems};
+use super::problem::{FileProblem, Missing, Problems};
 use super::requests::Requests;
 use crate::scenario::{
     Check, Feed, Filter, Operand, Query, Scenario, Step, StepBodyPart, StepRequest, StepText, Test, TextPart,
@@ -193,12 +193,14 @@ impl Walk<'_> {
         let mut others = self.requests.list.iter().enumerate().filter(|(other, _)| *other != place);
         let hint = match others.find(|(_, request)| captures(request)) {
             Some((_, request)) => format!("make `{}` first, which sets it", request.name),
-            None => format!(
-                "set it earlier, or give it a first value in `[variables]` or with --variable {}=VALUE",
-                variable.name
-            ),
+            None => "set it earlier, or give it a first value: in `[variables]`".to_owned(),
         };
-        self.problems.push(FileProblem::new(source, at.clone(), message).with_hint(hint));
+        let is_given = !hint.starts_with("make ");
+        let problem = FileProblem::new(source, at.clone(), message).with_hint(hint);
+        self.problems.push(match is_given {
+            true => problem.missing(Missing::Variable(variable.name.clone())),
+            false => problem,
+        });
     }
 
     fn request(&self, request: &StepRequest, unset: &mut Vec<u32>) {

@@ -41,6 +41,17 @@ pub struct FileProblem {
     message: String,
     /// A remedy.
     hint: Option<String>,
+    /// What would help as well, given together with the file.
+    given: Option<Missing>,
+}
+
+/// A value that can be given together with a workload file ([`Given`](super::Given)), in place of one in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The start of all URLs.
+    Base,
+    /// The variable of this name.
+    Variable(String),
 }
 
 /// The greatest number of problems that are kept: enough for people, and bounded for any input.
@@ -84,12 +95,23 @@ impl Problems {
 impl FileProblem {
     /// Creates a problem of these bytes of a file.
     pub(super) fn new(source: &Arc<Source>, at: Range<usize>, message: impl Into<String>) -> Self {
-        Self { source: Arc::clone(source), at, message: message.into(), hint: None }
+        Self { source: Arc::clone(source), at, message: message.into(), hint: None, given: None }
     }
 
     /// Returns the problem with a remedy.
     pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Returns the problem, which a value given together with the file would solve as well.
+    pub(super) fn missing(self, missing: Missing) -> Self {
+        Self { given: Some(missing), ..self }
+    }
+
+    /// Returns the value that would solve it if it were given together with the file, if one would.
+    #[must_use]
+    pub fn missing_value(&self) -> Option<&Missing> {
+        self.given.as_ref()
     }
 
     /// Returns a problem at the same place with another message.

@@ -165,6 +165,7 @@ impl Lowering<'_, '_> {
             }
             headers.push(StepHeader { name: "Cookie".to_owned(), value });
         }
+        join_cookies(&mut headers);
         if let Some(user) = &request.basic_auth {
             let mut text = self.text(&user.key);
             text.push_literal(b":");
@@ -318,14 +319,22 @@ impl Lowering<'_, '_> {
         if constant.is_none() {
             let shown = shortened(&self.written(&expression.span));
             let message = format!("expected {expected} that is known before the run, got `{shown}`");
-            self.problem(
-                span,
-                message,
-                Some("constants are set with `[variables]` or --variable".to_owned()),
-            );
+            self.problem(span, message, Some("constants are set with `[variables]`".to_owned()));
         }
         constant
     }
+}
+
+/// Joins the fields with cookies: a request has one (RFC 6265, section 5.4).
+fn join_cookies(headers: &mut Vec<StepHeader>) {
+    let is_cookie = |header: &StepHeader| header.name.eq_ignore_ascii_case("Cookie");
+    let Some(first) = headers.iter().position(is_cookie) else { return };
+    let (own, others): (Vec<_>, Vec<_>) = headers.split_off(first + 1).into_iter().partition(is_cookie);
+    for header in own {
+        headers[first].value.push_literal(b"; ");
+        append(&mut headers[first].value, header.value);
+    }
+    headers.extend(others);
 }
 
 fn truth(value: &Value) -> Option<bool> {

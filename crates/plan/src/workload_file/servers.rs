@@ -5,7 +5,7 @@ use httperf_hurl as hurl;
 use super::check::shortened;
 use super::encode::encode;
 use super::lower::{Lowering, encoded};
-use super::names::Meaning;
+use super::problem::Missing;
 use crate::scenario::{Coding, StepText, TextPart};
 use crate::url::HttpUrl;
 
@@ -42,23 +42,20 @@ impl Lowering<'_, '_> {
             return None;
         }
         let shown = shortened(&self.written(&request.url.span));
-        let (origin, rest) = match split(text) {
+        let begins_with_constant = matches!(request.url.pieces.first(), Some(hurl::Piece::Expression(_)));
+        let (origin, rest) = match split(text, begins_with_constant) {
             Ok(parts) => parts,
             Err(NoServer::Relative) => {
                 let message = format!("expected a URL that begins with http:// or https://, got `{shown}`");
-                let hint = "begin it with {{base}}, and set `base` in the workload file or with --base";
-                self.problem(&request.url.span, message, Some(hint.to_owned()));
+                let hint = "begin it with {{base}}, and set that: `base` in the workload file";
+                self.missing(&request.url.span, message, hint, Missing::Base);
                 return None;
             }
             Err(NoServer::Variable) => {
                 let message = format!("expected a URL whose server is known before the run, got `{shown}`");
-                let hint = match self.with_slash(&request.url) {
-                    Some(better) => format!("a slash ends the name of the server: `{better}`"),
-                    None => {
-                        "only constants may name a server: `base`, `[variables]` and --variable".to_owned()
-                    }
-                };
-                self.problem(&request.url.span, message, Some(hint));
+                let hint =
+                    "only constants may name a server: `base`, `[variables]` and those given to the run";
+                self.problem(&request.url.span, message, Some(hint.to_owned()));
                 return None;
             }
         };
@@ -85,20 +82,6 @@ impl Lowering<'_, '_> {
         let mut uri = encoded(Coding::Url, without_fragment(rest));
         self.add_query(&mut uri, &request.query);
         Some((target, uri))
-    }
-
-    /// Returns `{{base}}/{{path}}` for a URL `{{base}}{{path}}`, in which the server is a constant and the path is not;
-    /// `None` for any other.
-    fn with_slash(&mut self, url: &hurl::Template) -> Option<String> {
-        let [hurl::Piece::Expression(base), hurl::Piece::Expression(_), ..] = &url.pieces[..] else {
-            return None;
-        };
-        let hurl::Source::Variable(name) = &base.source else { return None };
-        if !base.filters.is_empty() || !matches!(self.names.meaning(name), Some(Meaning::Constant(_))) {
-            return None;
-        }
-        let path = base.span.end..url.span.end;
-        Some(shortened(&format!("{}/{}", self.written(&base.span), self.written(&path))))
     }
 
     /// Appends the parameters of `[Query]`.
@@ -130,8 +113,10 @@ enum NoServer {
     Variable,
 }
 
-/// Returns scheme and server of a URL, and what follows, which begins with a slash.
-fn split(text: StepText) -> Result<(String, StepText), NoServer> {
+/// Returns scheme and server of a URL, and what follows. That begins with a slash, or with a variable: what a reply gives
+/// as the path of a resource, such as `Location`, begins with a slash, and any other value ends the visit.
+/// `begins_with_constant`: the URL begins with a constant such as `{{base}}`, which ends with the name of the server.
+fn split(text: StepText, begins_with_constant: bool) -> Result<(String, StepText), NoServer> {
     let mut parts = text.parts.into_iter();
     let first = match parts.next() {
         Some(TextPart::Literal(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -143,17 +128,34 @@ fn split(text: StepText) -> Result<(String, StepText), NoServer> {
         return Err(NoServer::Relative);
     }
     let end = after.find(['/', '\\', '?', '#']);
-    if end.is_none() && parts.len() > 0 {
+    let follows = parts.as_slice();
+    if end.is_none() && !follows.is_empty() && !may_be_path(after, follows, begins_with_constant) {
         return Err(NoServer::Variable);
     }
     let (host, path) = after.split_at(end.unwrap_or(after.len()));
     let mut rest = StepText::default();
-    rest.push_literal(if path.starts_with('/') { b"" } else { b"/" });
+    if end.is_some() || follows.is_empty() {
+        rest.push_literal(if path.starts_with('/') { b"" } else { b"/" });
+    }
     rest.push_literal(path.as_bytes());
     for part in parts {
         rest.push(part);
     }
     Ok((format!("{scheme}://{host}/"), rest))
+}
+
+/// Returns true if what follows the name of a server may be a path: a variable, behind which the path goes on or ends. One in
+/// the middle of a name, as in `http://shop-{{n}}.example`, is not.
+fn may_be_path(host: &str, follows: &[TextPart], begins_with_constant: bool) -> bool {
+    let goes_on = match follows.get(1) {
+        Some(TextPart::Literal(next)) => {
+            next.starts_with(b"/") || next.starts_with(b"?") || next.starts_with(b"#")
+        }
+        _ => true,
+    };
+    matches!(follows.first(), Some(TextPart::Variable { .. }))
+        && host.ends_with(|last: char| last.is_ascii_alphanumeric() || last == ']')
+        && (goes_on || begins_with_constant)
 }
 
 /// Returns the text before the first `#` of its literals.

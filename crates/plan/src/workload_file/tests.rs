@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::scenario::{Operand, Test};
 
 /// The files of a fixture, which begin with `=== NAME`. The first is the one that is read.
 #[derive(Clone, Debug, Default)]
@@ -446,4 +447,68 @@ proptest! {
             Err(problems) => prop_assert!(!problems.is_empty() && !shown(&problems).is_empty()),
         }
     }
+}
+
+#[test]
+fn a_path_from_a_reply_may_follow_the_server() {
+    let given = Given { base: Some("http://h:80".to_owned()), ..Given::default() };
+    let capture = "GET http://h:80/\nHTTP 200\n[Captures]\nnext: header \"Location\"\n\n";
+    for (url, is_taken) in [
+        ("{{base}}{{next}}", true),
+        ("{{base}}{{next}}.json", true),
+        ("{{base}}{{next urlDecode}}?x=1", true),
+        ("http://h:80{{next}}", true),
+        ("http://h{{next}}/more", true),
+        ("http://[::1]{{next}}?a=b", true),
+        ("http://h:80/{{next}}", true),
+        // No server is known before the run.
+        ("{{next}}", false),
+        ("http://{{next}}/", false),
+        ("http://h.{{next}}", false),
+        ("http://h:{{next}}/", false),
+        ("http://h-{{next}}.example/", false),
+        ("http://h{{next}}.example/", false),
+        ("{{base}}{{newUuid}}", false),
+    ] {
+        let folder =
+            Folder::new(&format!("=== w.toml\n{SCENARIO}\n=== a.hurl\n{capture}GET {url}\nHTTP 200\n"));
+        let read = folder.read(&given);
+        assert_eq!(read.is_ok(), is_taken, "{url}");
+    }
+}
+
+#[test]
+fn a_request_has_one_cookie_field() {
+    let request = request("GET http://h/\nCookie: a=1\nX: y\ncookie: b=2\n[Cookies]\nc: 3\nd: 4\nHTTP 200\n");
+    let cookies: Vec<_> = request
+        .headers
+        .iter()
+        .filter(|header| header.name.eq_ignore_ascii_case("Cookie"))
+        .map(|header| header.value.as_literal().unwrap())
+        .collect();
+    assert_eq!(cookies, [&b"a=1; b=2; c=3; d=4"[..]]);
+    assert!(request.headers.iter().any(|header| header.name == "X"));
+}
+
+#[test]
+fn malformed_expressions_are_told_together_each_at_its_place() {
+    let hurl = "GET http://h/\nHTTP 200\n[Captures]\na: jsonpath \"$.x[\"\nb: regex /x/\n[Asserts]\n\
+                body matches /(/\nbody regex \"[\" == \"a\"\nbody jsonpath \"x\" exists\n\
+                body replaceRegex /(/ \"\" == \"\"\njsonpath \"$.a-b\" exists\n";
+    let problems = small(SCENARIO, hurl).unwrap_err();
+    let places: Vec<_> = problems.iter().map(FileProblem::position).collect();
+    assert_eq!(places, [(4, 13), (5, 4), (7, 6), (8, 12), (9, 15), (10, 6)], "{}", shown(&problems));
+}
+
+#[test]
+fn whole_numbers_of_any_size_keep_their_digits() {
+    let request = request("GET http://h/\nHTTP 200\n[Asserts]\njsonpath \"$.id\" == 9223372036854775808\n");
+    let expected = Operand::Value(Value::BigInteger("9223372036854775808".into()));
+    assert_eq!(request.checks[0].predicate.test, Test::Equals(expected));
+    let workload = small(
+        &format!("[variables]\nid = 18446744073709551616\n{SCENARIO}"),
+        "GET http://h/{{id}}\nHTTP 200\n",
+    );
+    let uri = workload.unwrap().scenarios.requests[0].uri.clone();
+    assert_eq!(uri.as_literal(), Some(&b"/18446744073709551616"[..]));
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use httperf_engine::StepSeen;
+use httperf_load::scenario::Secrets;
 use httperf_plan::scenario::{Scenarios, StepRequest, Value};
 use httperf_plan::{Plan, Workload};
 use httperf_report::not_made;
@@ -16,7 +17,8 @@ const VALUE_MAX: usize = 60;
 /// Prints a step: what was sent, what came, each capture and each check.
 pub(super) fn show_step(plan: &Plan, seen: &StepSeen<'_>) {
     if let Workload::Scenarios(scenarios) = &plan.workload {
-        show(&step(scenarios, seen));
+        let secrets = Secrets::of(scenarios, seen.values);
+        show(&secrets.redact(&step(scenarios, seen, &secrets)));
     }
 }
 
@@ -47,7 +49,7 @@ fn show(text: &str) {
     lines::complain(text.as_bytes());
 }
 
-fn step(scenarios: &Scenarios, seen: &StepSeen<'_>) -> String {
+fn step(scenarios: &Scenarios, seen: &StepSeen<'_>, secrets: &Secrets) -> String {
     let request = &scenarios.requests[seen.request as usize];
     let name = &scenarios.scenarios[seen.scenario as usize].name;
     let (method, target) = seen.sent;
@@ -62,22 +64,33 @@ fn step(scenarios: &Scenarios, seen: &StepSeen<'_>) -> String {
         return out;
     };
     if let Some(status) = request.status {
-        put(verdict(!judgement.status_differs, &format!("HTTP {status}")));
+        let got = if judgement.status_differs { format!(": got {}", seen.status) } else { String::new() };
+        put(verdict(!judgement.status_differs, &format!("HTTP {status}{got}")));
     }
     if judgement.status_differs {
         return out;
     }
     for (place, capture) in request.captures.iter().enumerate() {
         if judgement.failed_capture == Some(place) {
-            put(verdict(false, &format!("{} (no value)", capture.label)));
+            let reason = seen.reasons.first().map_or("no value", String::as_str);
+            put(verdict(false, &format!("{}: {reason}", capture.label)));
             return out;
         }
         let value = seen.values.get(capture.slot as usize).and_then(Option::as_ref);
         let variable = &scenarios.variables[capture.slot as usize].name;
-        put(format!("  captured  {variable} = {}", value.map_or_else(|| "nothing".to_owned(), shown)));
+        put(format!(
+            "  captured  {variable} = {}",
+            value.map_or_else(|| "nothing".to_owned(), |value| shown(value, secrets))
+        ));
     }
     for (place, check) in request.checks.iter().enumerate() {
-        put(verdict(!seen.failed_checks.contains(&place), &check.label));
+        match seen.failed_checks.iter().position(|failed| *failed == place) {
+            None => put(verdict(true, &check.label)),
+            Some(nth) => {
+                let reason = seen.reasons.get(nth).map_or("", String::as_str);
+                put(verdict(false, &format!("{}: {reason}", check.label)));
+            }
+        }
     }
     out
 }
@@ -86,12 +99,13 @@ fn verdict(is_met: bool, what: &str) -> String {
     format!("  {:<8}  {what}", if is_met { "ok" } else { "FAILED" })
 }
 
-/// A value in a line, cut if it is long.
-fn shown(value: &Value) -> String {
+/// A value in a line, without secrets, cut if it is long.
+fn shown(value: &Value, secrets: &Secrets) -> String {
     let text = match value {
         Value::Text(text) => format!("{text:?}"),
         other => serde_json::to_string(other).unwrap_or_default(),
     };
+    let text = secrets.redact(&text).into_owned();
     match text.char_indices().nth(VALUE_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use brotli::DecompressorWriter;
 use flate2::write::MultiGzDecoder;
 
+use super::expand::{Brotli, Deflate};
 use crate::http1::values;
 
 /// The compression of a body.
@@ -15,6 +15,10 @@ pub enum Coding {
     Identity,
     /// gzip (RFC 1952).
     Gzip,
+    /// Deflate (RFC 1951), in a zlib stream (RFC 1950) as the RFC has it, or alone, as many servers send it.
+    ///
+    /// <https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1.2>
+    Deflate,
     /// Brotli (RFC 7932).
     Brotli,
     /// Zstandard (RFC 8878), with a window of at most 8 MiB (RFC 9659).
@@ -26,8 +30,11 @@ pub enum Coding {
 /// <https://www.rfc-editor.org/rfc/rfc9659#section-3>
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// The number of decompressed bytes that Brotli passes on at once.
-const BROTLI_BUFFER: usize = 16 * 1024;
+/// The number of decompressed bytes that a decoder passes on at once; those of gzip and Zstandard have the same.
+pub(super) const PIECE: usize = 32 * 1024;
+
+/// The number of pieces that a decoder passes on in one step: some hundred microseconds of work.
+pub(super) const PIECES_PER_STEP: usize = 8;
 
 impl Coding {
     /// Returns the coding of the body after this header block; `None` if it is unknown, or if there are
@@ -44,6 +51,7 @@ impl Coding {
             let next = match name.to_ascii_lowercase().as_slice() {
                 b"" | b"identity" => continue,
                 b"gzip" | b"x-gzip" => Self::Gzip,
+                b"deflate" => Self::Deflate,
                 b"br" => Self::Brotli,
                 b"zstd" => Self::Zstd,
                 _ => return None,
@@ -58,12 +66,21 @@ impl Coding {
 }
 
 /// Decompresses a body into a writer. Memory is bounded by the largest window of the coding.
-pub struct Decoder<W: Write>(Inner<W>);
+///
+/// A few bytes may decompress to gigabytes. Each call therefore makes one step of bounded work, and keeps the rest of the
+/// bytes: while the decoder [is behind](Self::is_behind), others have their turn before it [goes on](Self::go_on).
+pub struct Decoder<W: Write> {
+    inner: Inner<W>,
+    /// The bytes that are left to decompress.
+    backlog: Vec<u8>,
+    is_behind: bool,
+}
 
 enum Inner<W: Write> {
     Identity(W),
     Gzip(Box<MultiGzDecoder<W>>),
-    Brotli(Box<DecompressorWriter<W>>),
+    Deflate(Box<Deflate<W>>),
+    Brotli(Box<Brotli<W>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, W>>),
 }
 
@@ -73,73 +90,132 @@ impl<W: Write> Decoder<W> {
     /// # Errors
     /// When memory is short.
     pub fn new(coding: Coding, writer: W) -> io::Result<Self> {
-        Ok(Self(match coding {
+        let inner = match coding {
             Coding::Identity => Inner::Identity(writer),
             Coding::Gzip => Inner::Gzip(Box::new(MultiGzDecoder::new(writer))),
-            Coding::Brotli => Inner::Brotli(Box::new(DecompressorWriter::new(writer, BROTLI_BUFFER))),
+            Coding::Deflate => Inner::Deflate(Box::new(Deflate::new(writer))),
+            Coding::Brotli => Inner::Brotli(Box::new(Brotli::new(writer))),
             Coding::Zstd => {
                 let mut decoder = zstd::stream::raw::Decoder::new()?;
                 decoder.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
                 Inner::Zstd(Box::new(zstd::stream::write::Decoder::with_decoder(writer, decoder)))
             }
-        }))
+        };
+        Ok(Self { inner, backlog: Vec::new(), is_behind: false })
     }
 
-    /// Decompresses the next bytes of the body.
+    /// Takes the next bytes of the body, and makes a step.
     ///
     /// # Errors
     /// When they are malformed, or the writer fails. The decoder is then of no further use.
     pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.0 {
-            Inner::Identity(writer) => writer.write_all(bytes),
-            Inner::Gzip(decoder) => decoder.write_all(bytes),
-            Inner::Brotli(decoder) => decoder.write_all(bytes),
-            Inner::Zstd(decoder) => decoder.write_all(bytes),
+        if self.is_behind {
+            self.backlog.extend_from_slice(bytes);
+            return self.go_on();
         }
+        let mut rest = bytes;
+        self.is_behind = self.inner.step(&mut rest)?;
+        self.backlog.clear();
+        self.backlog.extend_from_slice(rest);
+        Ok(())
     }
 
-    /// Passes on all that the bytes so far decompress to.
+    /// Returns true if some of the bytes are not decompressed yet.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Makes another step.
+    ///
+    /// # Errors
+    /// As for [`Decoder::push`].
+    pub fn go_on(&mut self) -> io::Result<()> {
+        let mut rest = &self.backlog[..];
+        self.is_behind = self.inner.step(&mut rest)?;
+        let used = self.backlog.len() - rest.len();
+        self.backlog.drain(..used);
+        Ok(())
+    }
+
+    /// Passes on all that the bytes decompressed so far stand for.
     ///
     /// # Errors
     /// As for [`Decoder::push`].
     pub fn flush(&mut self) -> io::Result<()> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Identity(writer) => writer.flush(),
             Inner::Gzip(decoder) => decoder.flush(),
-            Inner::Brotli(decoder) => decoder.flush(),
+            Inner::Deflate(decoder) => decoder.writer().flush(),
+            Inner::Brotli(decoder) => decoder.writer().flush(),
             Inner::Zstd(decoder) => decoder.flush(),
         }
     }
 
     /// Returns the writer.
     pub fn writer(&mut self) -> &mut W {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Identity(writer) => writer,
             Inner::Gzip(decoder) => decoder.get_mut(),
-            Inner::Brotli(decoder) => decoder.get_mut(),
+            Inner::Deflate(decoder) => decoder.writer(),
+            Inner::Brotli(decoder) => decoder.writer(),
             Inner::Zstd(decoder) => decoder.get_mut(),
         }
     }
 
-    /// Ends the body and gives the writer back.
+    /// Ends the body and gives the writer back. A decoder that is behind makes all the steps that are left.
     ///
     /// # Errors
     /// When the body is truncated.
-    pub fn finish(self) -> io::Result<W> {
-        match self.0 {
+    pub fn finish(mut self) -> io::Result<W> {
+        while self.is_behind {
+            self.go_on()?;
+        }
+        match self.inner {
             Inner::Identity(writer) => Ok(writer),
             Inner::Gzip(decoder) => decoder.finish(),
-            Inner::Brotli(decoder) => decoder.into_inner().map_err(|_| io::ErrorKind::UnexpectedEof.into()),
+            Inner::Deflate(decoder) => decoder.finish(),
+            Inner::Brotli(decoder) => decoder.finish(),
             Inner::Zstd(decoder) => decoder.finish(),
         }
     }
 }
 
+impl<W: Write> Inner<W> {
+    /// Makes a step, and takes what it used from the front of the input. Returns true if there is more to do.
+    fn step(&mut self, input: &mut &[u8]) -> io::Result<bool> {
+        let write: &mut dyn Write = match self {
+            Self::Identity(writer) => {
+                writer.write_all(std::mem::take(input))?;
+                return Ok(false);
+            }
+            Self::Deflate(decoder) => return decoder.step(input),
+            Self::Brotli(decoder) => return decoder.step(input),
+            Self::Gzip(decoder) => decoder,
+            Self::Zstd(decoder) => decoder,
+        };
+        // These decoders pass on at most a piece before they take the next bytes.
+        for _ in 0..PIECES_PER_STEP {
+            if input.is_empty() {
+                return Ok(false);
+            }
+            match write.write(input) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(used) => *input = &input[used..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(!input.is_empty())
+    }
+}
+
 impl<W: Write> fmt::Debug for Decoder<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.0 {
+        f.write_str(match &self.inner {
             Inner::Identity(_) => "Decoder(Identity)",
             Inner::Gzip(_) => "Decoder(Gzip)",
+            Inner::Deflate(_) => "Decoder(Deflate)",
             Inner::Brotli(_) => "Decoder(Brotli)",
             Inner::Zstd(_) => "Decoder(Zstd)",
         })
@@ -154,7 +230,8 @@ mod tests {
 
     use super::*;
 
-    const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
+    const CODINGS: [Coding; 5] =
+        [Coding::Identity, Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 
     fn encoded(coding: Coding, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -162,6 +239,11 @@ mod tests {
             Coding::Identity => bytes.extend_from_slice(body),
             Coding::Gzip => {
                 flate2::read::GzEncoder::new(body, flate2::Compression::fast())
+                    .read_to_end(&mut bytes)
+                    .unwrap();
+            }
+            Coding::Deflate => {
+                flate2::read::ZlibEncoder::new(body, flate2::Compression::fast())
                     .read_to_end(&mut bytes)
                     .unwrap();
             }
@@ -192,7 +274,8 @@ mod tests {
         check("Content-Encoding: x-gzip\r\n", Some(Coding::Gzip));
         check("Content-Encoding: identity , br\r\n", Some(Coding::Brotli));
         check("Content-Encoding: zstd\r\nContent-Encoding:\r\n", Some(Coding::Zstd));
-        check("Content-Encoding: deflate\r\n", None);
+        check("Content-Encoding: Deflate\r\n", Some(Coding::Deflate));
+        check("Content-Encoding: compress\r\n", None);
         check("Content-Encoding: gzip, br\r\n", None);
         check("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", None);
     }
@@ -200,7 +283,7 @@ mod tests {
     #[test]
     fn what_is_cut_short_or_broken_is_told() {
         let body: Vec<u8> = (0..10_000_u32).flat_map(|number| (number * number).to_le_bytes()).collect();
-        for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd] {
             let encoded = encoded(coding, &body);
             for size in [1, 5, encoded.len() / 2, encoded.len() - 1] {
                 assert!(decoded(coding, &[&encoded[..size]]).is_err(), "{coding:?} cut to {size} bytes");
@@ -238,10 +321,70 @@ mod tests {
         check(Coding::Identity, &mut Vec::new(), std::mem::take);
         let gzip = &mut flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         check(Coding::Gzip, gzip, |encoder| std::mem::take(encoder.get_mut()));
+        let deflate = &mut flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        check(Coding::Deflate, deflate, |encoder| std::mem::take(encoder.get_mut()));
+        let deflate = &mut flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        check(Coding::Deflate, deflate, |encoder| std::mem::take(encoder.get_mut()));
         let brotli = &mut brotli::CompressorWriter::new(Vec::new(), 4096, 3, 18);
         check(Coding::Brotli, brotli, |encoder| std::mem::take(encoder.get_mut()));
         let zstd = &mut zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
         check(Coding::Zstd, zstd, |encoder| std::mem::take(encoder.get_mut()));
+    }
+
+    #[test]
+    fn deflate_comes_with_and_without_the_frame_of_zlib() {
+        for body in [&b""[..], b"a", b"there was an error", &[b'x'; 100_000]] {
+            for level in 0..=9 {
+                let level = flate2::Compression::new(level);
+                let mut framed = Vec::new();
+                flate2::read::ZlibEncoder::new(body, level).read_to_end(&mut framed).unwrap();
+                let mut plain = Vec::new();
+                flate2::read::DeflateEncoder::new(body, level).read_to_end(&mut plain).unwrap();
+                for encoded in [framed, plain] {
+                    let bytes: Vec<&[u8]> = encoded.chunks(1).collect();
+                    assert_eq!(decoded(Coding::Deflate, &bytes).unwrap(), body, "{level:?}");
+                    assert!(decoded(Coding::Deflate, &[&encoded[..encoded.len() - 1]]).is_err(), "{level:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_is_bounded_however_far_the_bytes_expand() {
+        struct Counted(usize);
+
+        impl Write for Counted {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 += bytes.len();
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        const SIZE: usize = 64 << 20;
+        // A decoder passes on what it has when the step begins, too.
+        const MOST: usize = (PIECES_PER_STEP + 4) * PIECE;
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd] {
+            let bomb = encoded(coding, &vec![0; SIZE]);
+            let mut decoder = Decoder::new(coding, Counted(0)).unwrap();
+            let (mut steps, mut before) = (1, 0);
+            decoder.push(&bomb).unwrap();
+            loop {
+                let written = decoder.writer().0;
+                assert!(written - before <= MOST, "{coding:?} wrote {} bytes in a step", written - before);
+                before = written;
+                if !decoder.is_behind() {
+                    break;
+                }
+                decoder.go_on().unwrap();
+                steps += 1;
+            }
+            assert!(steps > SIZE / MOST, "{coding:?}: {steps} steps");
+            assert_eq!(decoder.finish().unwrap().0, SIZE, "{coding:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Content of replies, read as it arrives: codings, event streams, and the replies of language models.
 
 mod coding;
+mod expand;
 pub mod openai;
 pub mod sse;
 

@@ -27,11 +27,13 @@ pub(super) struct Codec {
     agreed: Deflate,
     compress: Option<Box<Compress>>,
     decompress: Option<Box<Decompress>>,
+    /// The number of bytes that were decompressed.
+    pub(super) decompressed: u64,
 }
 
 impl Codec {
     pub(super) fn new(agreed: Deflate) -> Self {
-        Self { agreed, compress: None, decompress: None }
+        Self { agreed, compress: None, decompress: None, decompressed: 0 }
     }
 
     /// Appends a message in its compressed form.
@@ -92,6 +94,7 @@ impl Codec {
                 .decompress_vec(bytes, message, FlushDecompress::Sync)
                 .map_err(|_| Violation::Compressed)?;
             bytes = &bytes[(decompress.total_in() - taken) as usize..];
+            self.decompressed += (message.len() - size) as u64;
             // After the last step too, as the buffer may have room beyond the limit.
             if message.len() > size_max {
                 return Err(Violation::LongMessage { limit: size_max });

@@ -216,7 +216,22 @@ enum Step<'i> {
     Closed,
 }
 
+/// The number of compressed bytes that are taken at once: they stand for half a megabyte at most.
+const COMPRESSED_STEP: usize = 512;
+
 impl Connection {
+    /// Returns the number of bytes to hand to [`Connection::poll_event`] at once, if each call is to do bounded work.
+    #[must_use]
+    pub fn step_size(&self) -> usize {
+        if self.codec.is_some() { COMPRESSED_STEP } else { usize::MAX }
+    }
+
+    /// Returns the number of bytes that were decompressed.
+    #[must_use]
+    pub fn decompressed(&self) -> u64 {
+        self.codec.as_ref().map_or(0, |codec| codec.decompressed)
+    }
+
     /// Makes a connection whose opening handshake is complete.
     #[must_use]
     pub fn new(options: Options) -> Self {

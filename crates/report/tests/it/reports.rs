@@ -394,8 +394,8 @@ fn offers_of_http3_are_told_with_what_became_of_them() {
         || AltSvcSummary { first_seen_ns: Some(1_000_000_000), port: Some(443), ..AltSvcSummary::default() };
     check(offered(), "HTTP/3 at port 443 offered after 1.00 s; followed by 0 connections, 0 of them in vain");
     check(
-        AltSvcSummary { obstacle: Some("--proxy is about TCP".to_owned()), ..offered() },
-        "HTTP/3 at port 443 offered after 1.00 s; not followed: --proxy is about TCP",
+        AltSvcSummary { obstacle: Some("a proxy is about TCP".to_owned()), ..offered() },
+        "HTTP/3 at port 443 offered after 1.00 s; not followed: a proxy is about TCP",
     );
     check(
         AltSvcSummary { other_host: Some("cdn.example:443".to_owned()), ..AltSvcSummary::default() },

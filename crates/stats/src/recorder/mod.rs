@@ -458,6 +458,13 @@ impl Recorder {
         self.series.visit_started();
     }
 
+    /// Records that a feed, by its number, has no row left for a further visit.
+    pub fn feed_used_up(&mut self, feed: u32) {
+        if let Some(visits) = &mut self.visits {
+            visits.feed_used_up(feed);
+        }
+    }
+
     /// Records the end of a visit.
     pub fn visit_ended(&mut self, end: &VisitEnd) {
         self.series.visit_ended(end.fate);

@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_plan_that_is_bound_to_tcp_follows_nothing() {
         let mut alternatives =
-            Alternatives::new(&connections(1, 1, 1), Some("--proxy is about TCP".to_owned()));
+            Alternatives::new(&connections(1, 1, 1), Some("a proxy is about TCP".to_owned()));
         assert_eq!(alternatives.learn(0, &target(), b"h3=\":1\"", at(0)).port, Some(1));
         assert_eq!(port(&alternatives, at(0)), None);
     }

@@ -51,9 +51,23 @@ pub(super) struct Connection<S> {
     pub(super) is_unread: bool,
     /// It had room for a call when it was last read.
     pub(super) had_room: bool,
+    /// What is to be done when all that came before it is decompressed.
+    pub(super) halt: Option<Box<Halt>>,
     /// The instant at which its protocol's timer expires, and the earliest under which it is filed.
     pub(super) timer: Option<Instant>,
     pub(super) filed: Option<Instant>,
+}
+
+/// A connection halts while what came for one of its calls is decompressed, step by step: nothing is read from it
+/// meanwhile, and what was read waits.
+pub(super) struct Halt {
+    pub(super) call: CallKey,
+    /// The bytes that wait, and the instant at which they arrived, by our clock and the kernel's.
+    pub(super) input: Vec<u8>,
+    pub(super) arrived: Instant,
+    pub(super) stamp: Option<Instant>,
+    /// The peer sends nothing more.
+    pub(super) has_ended: bool,
 }
 
 /// Calls of a connection whose time limit may be over.
@@ -90,6 +104,7 @@ impl<S> Connection<S> {
             is_recorded: false,
             is_unread: false,
             had_room: true,
+            halt: None,
             timer: None,
             filed: None,
         }

@@ -7,7 +7,7 @@ use httperf_stats::{CauseKind, Failure, FailureCause, Instant, SlowDetail};
 use rustix::io::Errno;
 use slotmap::KeyData;
 
-use super::connection::Connection;
+use super::connection::{Connection, Halt};
 use super::progress::Stage;
 use super::quic;
 use super::transport::{Read, ReadKind};
@@ -172,6 +172,9 @@ impl<N: Network> Connections<N> {
         let mut reads = 0;
         let mut is_unsettled = false;
         while let Some(connection) = self.connections.get_mut(key) {
+            if connection.halt.is_some() {
+                break;
+            }
             if reads == READS_PER_TURN {
                 if !std::mem::replace(&mut connection.is_unread, true) {
                     self.unread.push(key);
@@ -243,8 +246,60 @@ impl<N: Network> Connections<N> {
     ) {
         if let Some(connection) = self.connections.get_mut(key) {
             connection.is_unread = false;
-            self.read_any(key, now, to);
+            if connection.halt.is_some() {
+                self.catch_up(key, now, to);
+            } else {
+                self.read_any(key, now, to);
+            }
         }
+    }
+
+    /// Halts a connection, as what came for a call is not decompressed yet. `rest`: the bytes that came behind it.
+    #[cold]
+    fn halt(&mut self, key: ConnectionKey, call: CallKey, rest: &[u8], now: Instant) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.halt = Some(Box::new(Halt {
+            call,
+            input: rest.to_vec(),
+            arrived: now,
+            stamp: self.stamp,
+            has_ended: false,
+        }));
+        if !std::mem::replace(&mut connection.is_unread, true) {
+            self.unread.push(key);
+        }
+    }
+
+    /// Makes a step for a connection that halts. If that was the last one, what waits behind it has its turn.
+    fn catch_up<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        let Some(Halt { call, arrived, stamp, .. }) = self.connections[key].halt.as_deref() else { return };
+        let (call, arrived, stamp) = (*call, *arrived, *stamp);
+        if to.run.find_call(call).is_some_and(|found| found.is_talking()) {
+            self.stamp = stamp;
+            self.hear_talk(key, call, &[], arrived, to);
+            self.stamp = None;
+        } else {
+            to.run.catch_up(call, stamp.unwrap_or(arrived));
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if to.run.is_behind(call) {
+            if !std::mem::replace(&mut connection.is_unread, true) {
+                self.unread.push(key);
+            }
+            self.settle(key, now, to);
+            return;
+        }
+        let Some(halt) = connection.halt.take() else { return };
+        self.stamp = stamp;
+        self.handle_bytes(key, &halt.input, arrived, to);
+        self.stamp = None;
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        match &mut connection.halt {
+            Some(again) => again.has_ended = halt.has_ended,
+            None if halt.has_ended => self.handle_end(key, now, to),
+            None => self.read_any(key, now, to),
+        }
+        self.settle(key, now, to);
     }
 
     /// Reads a connection, whatever its socket.
@@ -362,6 +417,10 @@ impl<N: Network> Connections<N> {
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
+        if let Some(halt) = self.connections.get_mut(key).and_then(|connection| connection.halt.as_mut()) {
+            halt.input.extend_from_slice(bytes);
+            return;
+        }
         let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
             let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.header_cache);
@@ -376,7 +435,12 @@ impl<N: Network> Connections<N> {
                 to.run.recorder.heard(now);
             }
             match polled {
-                Ok(Some(event)) => self.handle_reply(key, event, now, to),
+                Ok(Some(event)) => {
+                    if let Some(call) = self.handle_reply(key, event, now, to) {
+                        self.halt(key, call, input, now);
+                        return;
+                    }
+                }
                 Ok(None) => {
                     connection.record_protocol(to.run);
                     // Until its status line is complete, each piece of a reply renews its deadline, for a while.
@@ -395,6 +459,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
+    /// Handles an event. Returns its call if what came for that is not decompressed yet.
     #[inline]
     fn handle_reply<H: Handler<N>>(
         &mut self,
@@ -402,19 +467,19 @@ impl<N: Network> Connections<N> {
         reply: Reply<'_>,
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
-    ) {
+    ) -> Option<CallKey> {
         let connection = &mut self.connections[key];
         let kind = match reply {
             Reply::BadStatusLine { line, .. } => {
                 to.run.observe(Observation::BadStatusLine { line: &line });
-                return;
+                return None;
             }
             Reply::ReplyStarted { call, status } => {
                 to.run.reply_started(call.into(), status, now, self.stamp);
                 if self.alternatives.is_some() && !connection.engine.is_in_order() {
                     self.learn_alternatives(key, status, now, to.run);
                 }
-                return;
+                return None;
             }
             Reply::ReplyHead { call, head } => {
                 let call = call.into();
@@ -423,17 +488,17 @@ impl<N: Network> Connections<N> {
             }
             Reply::StreamStarted { call, .. } if to.run.call(call.into()).opens_websocket() => {
                 self.open_talk(key, call.into(), now, to);
-                return;
+                return None;
             }
             Reply::StreamStarted { call, content } => {
                 to.run.stream_started(call.into(), content, now, self.stamp);
-                return;
+                return None;
             }
             Reply::ReplyBody { call, data } => {
                 let call = call.into();
                 if to.run.call(call).is_talking() {
                     self.hear_talk(key, call, &data, now, to);
-                    return;
+                    return to.run.is_behind(call).then_some(call);
                 }
                 let links = to.run.reply_body(call, &data, now, self.stamp);
                 if to.run.plan.replies.streams.model.is_some()
@@ -442,14 +507,14 @@ impl<N: Network> Connections<N> {
                     let next = self.deadlines.get(poll_key(key));
                     self.set_deadline(key, Some(next.map_or(end, |next| next.min(end))));
                 }
-                if links.is_empty() {
-                    return;
+                if !links.is_empty() {
+                    self.tell(key, EventKind::LinksFound { call, links }, now, to);
                 }
-                EventKind::LinksFound { call, links }
+                return to.run.is_behind(call).then_some(call);
             }
             Reply::ReplyTrailers { call, fields } => {
                 to.run.reply_trailers(call.into(), fields);
-                return;
+                return None;
             }
             Reply::ReplyDone { call, size, reuse } => {
                 let call = CallKey::from(call);
@@ -483,7 +548,7 @@ impl<N: Network> Connections<N> {
                     ReplySize { content: to.run.call(call.into()).streamed_size(), ..ReplySize::default() };
                 let done = Reply::ReplyDone { call, size, reuse: Reuse::Keep };
                 self.handle_reply(key, done, now, to);
-                return;
+                return None;
             }
             Reply::CallFailed { call, why } => {
                 connection.record_stalls(to.run);
@@ -493,7 +558,7 @@ impl<N: Network> Connections<N> {
             Reply::Drained => {
                 let event = self.end(key, now, to.run);
                 to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-                return;
+                return None;
             }
             Reply::Upgraded { call } => {
                 let request = to.run.call(call.into()).request().clone();
@@ -502,6 +567,7 @@ impl<N: Network> Connections<N> {
             }
         };
         self.tell(key, kind, now, to);
+        None
     }
 
     /// The transport ended.
@@ -541,8 +607,15 @@ impl<N: Network> Connections<N> {
         now: Instant,
         to: &mut Sinks<'_, '_, H>,
     ) {
-        match self.connections[key].engine.handle_eof() {
-            Ok(Some(reply)) => self.handle_reply(key, reply, now, to),
+        let connection = &mut self.connections[key];
+        if let Some(halt) = &mut connection.halt {
+            halt.has_ended = true;
+            return;
+        }
+        match connection.engine.handle_eof() {
+            Ok(Some(reply)) => {
+                self.handle_reply(key, reply, now, to);
+            }
             Ok(None) => {
                 let event = self.end(key, now, to.run);
                 to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });

@@ -179,7 +179,7 @@ impl<'a> Dispatch<'a> {
     fn requests_are_used_up(&mut self) -> bool {
         let arrivals = &mut self.arrivals;
         if let Policy::Scenarios(scenario) = &mut self.policy {
-            return arrivals.next_index().is_some_and(|visit| scenario.is_used_up(visit));
+            return arrivals.next_index().is_some_and(|visit| scenario.used_up(visit).is_some());
         }
         if let Policy::Replay(_) = &self.policy {
             return arrivals.next_index().is_none();
@@ -377,6 +377,12 @@ impl<'a> Dispatch<'a> {
 
     /// Records the arrivals that were due before `end` and have not started. `was_full`: they waited for room then.
     pub(super) fn record_missed(&mut self, end: Instant, was_full: bool, run: &mut Run<'_>, now: Instant) {
+        if let Policy::Scenarios(scenario) = &mut self.policy
+            && let Some(visit) = self.arrivals.next_index()
+            && let Some(feed) = scenario.used_up(visit)
+        {
+            run.recorder.feed_used_up(feed);
+        }
         if self.requests_are_used_up() {
             return;
         }

@@ -160,6 +160,7 @@ impl Dispatch<'_> {
                 session: key,
                 intended: due,
                 request: made,
+                shown_uri: None,
                 look: None,
                 recorded: Some(request),
                 talk: None,

@@ -4,7 +4,9 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use httperf_load::requests::Content;
-use httperf_load::scenario::{self, Action, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit};
+use httperf_load::scenario::{
+    self, Action, Failed, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit,
+};
 use httperf_plan::scenario::{Reach, Scenarios};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_proto::http1;
@@ -48,9 +50,9 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    /// Returns whether a feed has no row left for the visit with this number, or had none for one before it.
-    pub(super) fn is_used_up(&mut self, visit: u64) -> bool {
-        self.rows.are_used_up(&self.program, visit)
+    /// Returns the feed that has no row left for the visit with this number, or had none for one before it.
+    pub(super) fn used_up(&mut self, visit: u64) -> Option<u32> {
+        self.rows.used_up(&self.program, visit)
     }
 
     /// Starts the visit with this number.
@@ -71,6 +73,7 @@ fn recorded(obstacle: scenario::Obstacle) -> Obstacle {
                 scenario::Lack::Object => Lack::Object,
                 scenario::Lack::Bytes => Lack::Bytes,
                 scenario::Lack::Filter => Lack::Filter,
+                scenario::Lack::Path => Lack::Path,
             },
         },
     }
@@ -107,7 +110,6 @@ impl Dispatch<'_> {
         let Session { scenario: Some(visit), jars, .. } = session else { return };
         let target = scenario.program.target(visit, place);
         let needs = scenario.program.needs(place);
-        let expects = scenario.program.status(place);
         let step = visit.step().map(|step| StepPlace { scenario: visit.scenario(), step });
         // Most requests of a scenario send the same bytes every time.
         let is_unchanging = scenario.program.is_unchanging(place) && !jars.have(target);
@@ -145,15 +147,17 @@ impl Dispatch<'_> {
         };
         let look = step.map(|place| Look {
             place,
-            expects,
+            expects_status: false,
             wants_head: needs.head,
             wants_body: needs.body,
             failed: None,
         });
+        let shown_uri = scenario.program.redacted(visit, request.target());
         let call = cx.run.create_call(NewCall {
             session: key,
             intended: session.ready_at,
             request,
+            shown_uri,
             look,
             recorded: None,
             talk,
@@ -187,9 +191,8 @@ impl Dispatch<'_> {
     ) -> Option<Mismatch> {
         let Policy::Scenarios(scenario) = &mut self.policy else { return None };
         let kept = run.take_kept(call);
-        let (head, body, is_unreadable) = kept
-            .as_deref()
-            .map_or((&b""[..], &b""[..], false), |kept| (kept.head(), kept.body(), kept.is_unreadable()));
+        let (head, body) =
+            kept.as_deref().map_or((&b""[..], Ok(&b""[..])), |kept| (kept.head(), kept.body()));
         let (intended, status, duration) = run.call(call).answer_by(now)?;
         let session = run.call(call).session();
         let visit = self.sessions.get_mut(session)?.scenario.as_mut()?;
@@ -222,7 +225,7 @@ impl Dispatch<'_> {
             }
             match judgement {
                 judgement if judgement.status_differs => Some(Mismatch::Status),
-                _ if is_unreadable => Some(Mismatch::Undecodable),
+                _ if body.is_err() => Some(Mismatch::Undecodable),
                 judgement if judgement.failed_capture.is_some() => Some(Mismatch::Capture),
                 judgement if judgement.failed_checks > 0 => Some(Mismatch::Check),
                 _ => None,
@@ -230,6 +233,10 @@ impl Dispatch<'_> {
         });
         if is_shown && let Some(request) = visit.request() {
             let sent = run.call(call).request().clone();
+            let of_capture = judgement.and_then(|judgement| judgement.failed_capture).map(Failed::Capture);
+            let looks = of_capture.into_iter().chain(failed.iter().map(|&check| Failed::Check(check)));
+            let reasons: Vec<String> =
+                looks.map(|look| visit.explain(&scenario.program, &reply, look, wall_clock)).collect();
             run.observe(Observation::Step(&StepSeen {
                 visit: visit.index(),
                 scenario: visit.scenario(),
@@ -239,6 +246,7 @@ impl Dispatch<'_> {
                 duration,
                 judgement,
                 failed_checks: failed,
+                reasons: &reasons,
                 values: visit.values(),
             }));
         }
@@ -252,6 +260,9 @@ impl Dispatch<'_> {
         };
         if let Some(look) = failed_look {
             run.look_failed(call, look);
+        }
+        if judgement.is_some_and(|judgement| judgement.status_is_expected) {
+            run.status_expected(call);
         }
         let checks_failed = judgement.map_or(0, |judgement| judgement.checks_failed());
         if checks_failed > 0 {

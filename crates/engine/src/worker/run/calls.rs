@@ -14,7 +14,7 @@ use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
     Carrier, FailedLook, FailureCause, GrpcEnd, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply,
-    Recorder, Sample, SlowDetail, StepCall, StepPlace, StreamCall, StreamFate,
+    Recorder, Sample, SlowDetail, StepCall, StepPlace, StreamCall, StreamFate, StreamNews,
 };
 
 use super::super::{CallKey, ConnectionKey, SessionKey};
@@ -33,6 +33,8 @@ pub(in crate::worker) struct Call {
     /// Its number in order of creation, from 0.
     serial: u64,
     request: Request,
+    /// Its request target as outputs may show it, if a secret is in that.
+    shown_uri: Option<Box<[u8]>>,
     phase: Phase,
     /// The instant at which its connection took it.
     submitted: Instant,
@@ -78,8 +80,8 @@ pub(in crate::worker) struct Call {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) struct Look {
     pub(in crate::worker) place: StepPlace,
-    /// The status that the step expects, if it expects one.
-    pub(in crate::worker) expects: Option<u16>,
+    /// The status of its reply is one that the step expects.
+    pub(in crate::worker) expects_status: bool,
     pub(in crate::worker) wants_head: bool,
     pub(in crate::worker) wants_body: bool,
     /// The first expectation that its reply failed.
@@ -109,6 +111,8 @@ pub(in crate::worker) struct NewCall {
     /// The instant at which it is due.
     pub(in crate::worker) intended: Instant,
     pub(in crate::worker) request: Request,
+    /// Its request target as outputs may show it, if a secret is in that.
+    pub(in crate::worker) shown_uri: Option<Box<[u8]>>,
     /// The step that makes it, if one does.
     pub(in crate::worker) look: Option<Look>,
     /// The recorded request that it is, if it is one.
@@ -173,7 +177,7 @@ impl Call {
     fn sample(&self, now: Instant) -> Sample<'_> {
         Sample {
             call: self.serial,
-            uri: self.request.target(),
+            uri: self.shown_uri.as_deref().unwrap_or_else(|| self.request.target()),
             status: None,
             intended: self.intended,
             sent: self.sent,
@@ -202,9 +206,10 @@ impl Call {
         Some((self.intended, status, self.sent.map_or(Duration::ZERO, |sent| done - sent)))
     }
 
-    /// Returns whether the status of its reply is the one that its step expects, or one below 500 that was recorded.
-    fn expects(&self, status: u16) -> bool {
-        self.look.is_some_and(|look| look.expects == Some(status))
+    /// Returns whether the status of its reply is one that the plan or its step expects, or one below 500 that was recorded.
+    fn expects(&self, plan: &Plan, status: u16) -> bool {
+        self.look.is_some_and(|look| look.expects_status)
+            || plan.replies.expect.statuses.as_ref().is_some_and(|statuses| statuses.contains(status))
             || status < 500 && self.recorded.as_ref().is_some_and(|recorded| recorded.status == Some(status))
     }
 
@@ -224,12 +229,12 @@ impl Call {
     }
 
     /// Returns its sample if it has opened a WebSocket at this instant, which goes on at `now`.
-    fn opened(&self, at: Instant, now: Instant) -> Sample<'_> {
+    fn opened(&self, plan: &Plan, at: Instant, now: Instant) -> Sample<'_> {
         let Phase::Answering { at: first_byte, status } = self.phase else { return self.sample(now) };
         Sample {
             status: Some(status),
             first_byte: Some(first_byte),
-            expected: self.expects(status),
+            expected: self.expects(plan, status),
             ..self.sample(at.max(first_byte))
         }
     }
@@ -269,7 +274,7 @@ impl Call {
         self.stream = None;
         self.kept = None;
         if let Some(look) = &mut self.look {
-            look.failed = None;
+            (look.failed, look.expects_status) = (None, false);
         }
     }
 }
@@ -277,7 +282,7 @@ impl Call {
 /// Creation and the ways to end.
 impl Run<'_> {
     pub(in crate::worker) fn create_call(&mut self, call: NewCall) -> CallKey {
-        let NewCall { session, intended, request, look, recorded, talk } = call;
+        let NewCall { session, intended, request, shown_uri, look, recorded, talk } = call;
         let serial = self.next_serial();
         let talk = request.opens_websocket().then(|| {
             let (step, text) = talk.map_or((None, None), |(step, text)| (Some(step), text));
@@ -290,6 +295,7 @@ impl Run<'_> {
             intended,
             serial,
             request,
+            shown_uri,
             phase: Phase::Waiting,
             submitted: intended,
             sent: None,
@@ -430,7 +436,7 @@ impl Run<'_> {
             let ended = end_stream(&mut self.recorder, self.plan, call, StreamFate::Unfinished, now);
             if let Some(ended) = call.end_talk(talk::Fate::Unfinished, now, &mut self.recorder) {
                 // It was opened, as it was to be, and held until the end.
-                let sample = call.opened(ended.opened, now);
+                let sample = call.opened(self.plan, ended.opened, now);
                 let detail = SlowDetail::default;
                 record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
                 self.recorder.reply_was_told();
@@ -606,6 +612,13 @@ impl Run<'_> {
         Some(kept)
     }
 
+    /// The status of the reply to a call is one that its step expects.
+    pub(in crate::worker) fn status_expected(&mut self, key: CallKey) {
+        if let Some(look) = &mut self.calls[key].look {
+            look.expects_status = true;
+        }
+    }
+
     /// Takes note of the first expectation that the reply to a call failed.
     pub(in crate::worker) fn look_failed(&mut self, key: CallKey, failed: FailedLook) {
         if let Some(look) = &mut self.calls[key].look {
@@ -680,30 +693,11 @@ impl Run<'_> {
         now: Instant,
         stamp: Option<Instant>,
     ) -> Vec<Link> {
-        let deadline = self.reply_deadline(now);
-        let call = &mut self.calls[key];
-        if let Some(stream) = &mut call.stream {
-            let at = stamp.unwrap_or(now);
-            let was_due = !stream.is_at_leisure();
-            let news = stream.push(data, at);
-            if was_due && stream.is_at_leisure() {
-                self.recorder.reply_settled();
-            }
-            if let Some(done_at) = stream.done_at() {
-                // The rest of the reply is awaited for the sake of the connection, and not for long.
-                let end = done_at + LINGER;
-                call.deadline = Some(call.deadline.map_or(end, |deadline| deadline.min(end)));
-            } else if !news.is_empty() {
-                // A stream may last for as long as something comes.
-                call.deadline = deadline;
-            }
-            if !news.is_empty() && stream.is_timed() {
-                self.recorder.stream_news(call.intended, call.sent, at, &news);
-            }
-            for data in stream.take_untold() {
-                self.observer.observe(Observation::StreamEvent { call: call.serial, at, data: &data });
-            }
+        if self.calls[key].stream.is_some() {
+            let deadline = self.reply_deadline(now);
+            self.read_stream(key, stamp.unwrap_or(now), deadline, |stream, at| stream.push(data, at));
         }
+        let call = &mut self.calls[key];
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::body) {
             self.observer.observe(Observation::ReplyBody { call: call.serial, data });
         }
@@ -722,6 +716,61 @@ impl Run<'_> {
     pub(in crate::worker) fn linger(&self, key: CallKey) -> Option<Instant> {
         let call = &self.calls[key];
         call.done_at().and(call.deadline)
+    }
+
+    /// Reads a stream, whose bytes arrived at `at`. `deadline`: that of its call, if anything comes of them.
+    fn read_stream(
+        &mut self,
+        key: CallKey,
+        at: Instant,
+        deadline: Option<Instant>,
+        read: impl FnOnce(&mut Stream, Instant) -> StreamNews,
+    ) {
+        let call = &mut self.calls[key];
+        let Some(stream) = &mut call.stream else { return };
+        let was_due = !stream.is_at_leisure();
+        let news = read(stream, at);
+        if was_due && stream.is_at_leisure() {
+            self.recorder.reply_settled();
+        }
+        if let Some(done_at) = stream.done_at() {
+            // The rest of the reply is awaited for the sake of the connection, and not for long.
+            let end = done_at + LINGER;
+            call.deadline = Some(call.deadline.map_or(end, |deadline| deadline.min(end)));
+        } else if !news.is_empty() {
+            // A stream may last for as long as something comes.
+            call.deadline = deadline;
+        }
+        if !news.is_empty() && stream.is_timed() {
+            self.recorder.stream_news(call.intended, call.sent, at, &news);
+        }
+        for data in stream.take_untold() {
+            self.observer.observe(Observation::StreamEvent { call: call.serial, at, data: &data });
+        }
+    }
+
+    /// Returns whether some of what came for a call is not decompressed yet: a few bytes may stand for gigabytes, which are
+    /// decompressed in steps between which others have their turn.
+    pub(in crate::worker) fn is_behind(&self, key: CallKey) -> bool {
+        self.calls.get(key).is_some_and(|call| {
+            call.inspection.as_ref().is_some_and(|inspection| inspection.is_behind())
+                || call.kept.as_ref().is_some_and(|kept| kept.is_behind())
+                || call.stream.as_ref().is_some_and(|stream| stream.is_behind())
+                || call.talk.as_ref().is_some_and(|talk| talk.is_behind())
+        })
+    }
+
+    /// Decompresses some more of what came for a call at `at`. What is read late does not renew its deadline.
+    pub(in crate::worker) fn catch_up(&mut self, key: CallKey, at: Instant) {
+        let Some(call) = self.calls.get_mut(key) else { return };
+        if let Some(inspection) = &mut call.inspection {
+            inspection.go_on();
+        }
+        if let Some(kept) = &mut call.kept {
+            kept.go_on();
+        }
+        let deadline = call.deadline;
+        self.read_stream(key, at, deadline, Stream::go_on);
     }
 
     /// Records a call whose reply is complete. `detail` is asked only if the call is one of the slowest. Returns the
@@ -768,7 +817,7 @@ impl Run<'_> {
             footer_size: size.footer,
             decoded_size,
             mismatch,
-            expected: call.expects(status),
+            expected: call.expects(self.plan, status),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
             stream: ended.as_ref().and_then(|ended| ended.call.as_ref()),

@@ -59,6 +59,21 @@ impl Inspection {
         }
     }
 
+    /// Returns whether some of the body is not decompressed yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::is_behind)
+    }
+
+    /// Decompresses some more of it.
+    pub(super) fn go_on(&mut self) {
+        if let Some(decoder) = &mut self.decoder
+            && decoder.is_behind()
+            && decoder.go_on().is_err()
+        {
+            self.decoder = None;
+        }
+    }
+
     /// The body is complete. Returns its size and digest, if it could be decompressed.
     fn finish(self, plan: &Plan) -> Option<(Seen, Option<u64>)> {
         if !self.has_begun {

@@ -28,8 +28,17 @@ enum State {
     Awaited(Option<Coding>),
     /// It arrives.
     Arriving,
-    /// It cannot be decompressed, or is too large.
-    Unreadable,
+    /// Nothing is known of its content.
+    Unreadable(Reason),
+}
+
+/// The reason why a body cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    UnknownCoding,
+    TooLarge,
+    Malformed,
+    Truncated,
 }
 
 /// A body of bounded size.
@@ -68,9 +77,9 @@ impl Kept {
                 Some(Coding::Identity) => {}
                 Some(coding) => match Decoder::new(coding, std::mem::take(&mut self.body)) {
                     Ok(decoder) => self.decoder = Some(decoder),
-                    Err(_) => self.give_up(),
+                    Err(_) => self.give_up(Reason::Malformed),
                 },
-                None => self.give_up(),
+                None => self.give_up(Reason::UnknownCoding),
             }
         }
         if self.state != State::Arriving {
@@ -80,8 +89,23 @@ impl Kept {
             Some(decoder) => decoder.push(bytes),
             None => self.body.write_all(bytes),
         };
-        if taken.is_err() {
-            self.give_up();
+        if let Err(error) = taken {
+            self.give_up(Reason::of(&error));
+        }
+    }
+
+    /// Returns whether some of the body is not decompressed yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::is_behind)
+    }
+
+    /// Decompresses some more of it.
+    pub(super) fn go_on(&mut self) {
+        if let Some(decoder) = &mut self.decoder
+            && decoder.is_behind()
+            && let Err(error) = decoder.go_on()
+        {
+            self.give_up(Reason::of(&error));
         }
     }
 
@@ -90,7 +114,10 @@ impl Kept {
         match self.decoder.take().map(Decoder::finish) {
             None => {}
             Some(Ok(body)) => self.body = body,
-            Some(Err(_)) => self.give_up(),
+            Some(Err(error)) => self.give_up(match Reason::of(&error) {
+                Reason::Malformed => Reason::Truncated,
+                reason => reason,
+            }),
         }
         if self.is_streamed_answer
             && let Some(whole) = whole_answer(&self.body.bytes)
@@ -99,8 +126,8 @@ impl Kept {
         }
     }
 
-    fn give_up(&mut self) {
-        self.state = State::Unreadable;
+    fn give_up(&mut self, reason: Reason) {
+        self.state = State::Unreadable(reason);
         self.decoder = None;
         self.body.bytes.clear();
     }
@@ -109,14 +136,12 @@ impl Kept {
         self.head.as_ref().map_or(b"", HeaderBlock::as_bytes)
     }
 
-    /// Returns the body without content codings, a streamed answer put together; empty if it is unreadable.
-    pub(in crate::worker) fn body(&self) -> &[u8] {
-        &self.body.bytes
-    }
-
-    /// Returns whether the body could not be decompressed, or was too large.
-    pub(in crate::worker) fn is_unreadable(&self) -> bool {
-        self.state == State::Unreadable
+    /// Returns the body without content codings, a streamed answer put together, or the reason why it cannot be read.
+    pub(in crate::worker) fn body(&self) -> Result<&[u8], &'static str> {
+        match self.state {
+            State::Unreadable(reason) => Err(reason.in_words()),
+            State::Unwanted | State::Awaited(_) | State::Arriving => Ok(&self.body.bytes),
+        }
     }
 
     /// Frees what other replies have no use for: the header block, and a buffer that grew too large to be kept.
@@ -124,6 +149,25 @@ impl Kept {
         self.head = None;
         if self.body.bytes.capacity() > REUSED_SIZE_MAX {
             self.body.bytes = Vec::new();
+        }
+    }
+}
+
+impl Reason {
+    /// Returns what an error of a decoder means.
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull => Self::TooLarge,
+            _ => Self::Malformed,
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::UnknownCoding => "its content coding is unknown, or there are several",
+            Self::TooLarge => "it is larger than what is kept of a body",
+            Self::Malformed => "it is not of the content coding that it names",
+            Self::Truncated => "its content coding ends early",
         }
     }
 }
@@ -166,7 +210,7 @@ mod tests {
             kept.push(&body[..cut]);
             kept.push(&body[cut..]);
             kept.finish();
-            assert_eq!((!kept.is_unreadable()).then(|| kept.body()), expected, "{header:?} cut at {cut}");
+            assert_eq!(kept.body().ok(), expected, "{header:?} cut at {cut}");
             assert_eq!(kept.head(), head.as_bytes());
         }
     }
@@ -187,6 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_why_a_body_cannot_be_read_is_kept() {
+        for (coding, body, expected) in [
+            ("compress", &b"abc"[..], "its content coding is unknown, or there are several"),
+            ("gzip, br", GZIP, "its content coding is unknown, or there are several"),
+            ("gzip", b"this is plain text", "it is not of the content coding that it names"),
+            ("gzip", &GZIP[..20], "its content coding ends early"),
+            ("gzip", GZIP, "it is larger than what is kept of a body"),
+        ] {
+            let mut kept = Kept::default();
+            kept.start(&block(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n")), true, 2);
+            kept.push(body);
+            kept.finish();
+            assert_eq!(kept.body(), Err(expected), "{coding}");
+        }
+    }
+
+    #[test]
     fn a_streamed_answer_is_put_together() {
         let event = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"text\":\"{text}\"}}]}}\n\n");
         let mut kept = Kept::default();
@@ -198,7 +259,7 @@ mod tests {
             kept.expect_streamed_answer();
             kept.push(body.as_bytes());
             kept.finish();
-            assert_eq!(std::str::from_utf8(kept.body()), Ok(expected));
+            assert_eq!(std::str::from_utf8(kept.body().unwrap()), Ok(expected));
         }
     }
 
@@ -208,6 +269,6 @@ mod tests {
         kept.start(&block("HTTP/1.1 200 OK\r\n\r\n"), false, 10);
         kept.push(b"abc");
         kept.finish();
-        assert_eq!((kept.body(), kept.is_unreadable()), (&b""[..], false));
+        assert_eq!(kept.body(), Ok(&b""[..]));
     }
 }

@@ -168,11 +168,29 @@ impl Stream {
     /// Takes the next bytes of the body, which arrived at `now`. Returns what they brought.
     pub(super) fn push(&mut self, bytes: &[u8], now: Instant) -> StreamNews {
         self.size += bytes.len() as u64;
+        self.read(now, |decoder| decoder.push(bytes))
+    }
+
+    /// Returns whether some of the body is not decompressed yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::is_behind)
+    }
+
+    /// Decompresses some more of what arrived at `now`. Returns what that brought.
+    pub(super) fn go_on(&mut self, now: Instant) -> StreamNews {
+        if self.is_behind() { self.read(now, Decoder::go_on) } else { StreamNews::default() }
+    }
+
+    fn read(
+        &mut self,
+        now: Instant,
+        read: impl FnOnce(&mut Decoder<Reader>) -> io::Result<()>,
+    ) -> StreamNews {
         let Some(decoder) = &mut self.decoder else { return StreamNews::default() };
         let reader = decoder.writer();
         (reader.now, reader.news) = (now, StreamNews::default());
         // An event counts when its last byte has arrived, not when a decoder has enough to go on with.
-        let read = decoder.push(bytes).and_then(|()| decoder.flush());
+        let read = read(decoder).and_then(|()| decoder.flush());
         let Reader { news, model, .. } = decoder.writer();
         let news = *news;
         self.done_at = model.as_ref().and_then(|model| model.done_at);

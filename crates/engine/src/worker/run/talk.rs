@@ -28,6 +28,9 @@ const SENT_AT_ONCE: u32 = 64;
 /// Messages without an answer that a WebSocket has at most; then the next one waits for an answer, and is late.
 const AWAITED_MAX: usize = 1 << 20;
 
+/// The number of decompressed bytes after which the others have their turn.
+const DECOMPRESSED_AT_ONCE: u64 = 256 * 1024;
+
 /// A WebSocket that a call opens.
 #[derive(Debug)]
 pub(super) struct Talk {
@@ -64,6 +67,8 @@ struct Open {
     last_push: Option<Instant>,
     wire_sent: u64,
     wire_received: u64,
+    /// What came and is not decompressed yet.
+    backlog: Vec<u8>,
     /// The end in words, and whether it was that of an error, once the server has closed it.
     close: Option<(String, bool)>,
 }
@@ -170,6 +175,11 @@ impl Talk {
         status.join(" ") + &again.unwrap_or_default()
     }
 
+    /// Returns whether some of what came is not decompressed yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.backlog.is_empty())
+    }
+
     /// Returns whether it is open.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
@@ -217,6 +227,7 @@ impl Talk {
             last_push: None,
             wire_sent: 0,
             wire_received: 0,
+            backlog: Vec::new(),
             close: None,
         });
         self.go_on(cx)
@@ -227,10 +238,28 @@ impl Talk {
         let Some(open) = &mut self.open else { return Said::default() };
         open.wire_received += bytes.len() as u64;
         let expect = cx.plan.websocket(self.step).map_or(Answer::Nothing, |websocket| websocket.expect);
-        let mut input = bytes;
+        let backlog = std::mem::take(&mut open.backlog);
+        let joined;
+        let all = match &backlog[..] {
+            [] => bytes,
+            older => {
+                joined = [older, bytes].concat();
+                &joined[..]
+            }
+        };
+        let step_size = open.codec.step_size();
+        let (mut input, mut rest) = all.split_at(all.len().min(step_size));
+        let end = open.codec.decompressed() + DECOMPRESSED_AT_ONCE;
         let broken = loop {
+            let has_worked = open.codec.decompressed() >= end;
             match open.codec.poll_event(&mut input) {
-                Ok(None) => break None,
+                Ok(None) if rest.is_empty() => break None,
+                Ok(None) if has_worked => {
+                    // The others have their turn.
+                    open.backlog = rest.to_vec();
+                    break None;
+                }
+                Ok(None) => (input, rest) = rest.split_at(rest.len().min(step_size)),
                 Ok(Some(Event::Message { data, .. })) => {
                     cx.recorder.message_received(at, data.len() as u64);
                     let digest = if expect == Answer::Echo { digest(data) } else { 0 };

@@ -7,16 +7,13 @@ mod brackets;
 mod scan;
 mod tree;
 
-use compact_str::CompactString;
-use httperf_plan::scenario::Value;
+use compact_str::{CompactString, ToCompactString};
+use httperf_plan::scenario::{Value, jsonpath};
 use serde_json_path::{JsonPath, NodeList};
 
 pub(super) use self::scan::read;
 pub(super) use self::tree::{Span, Step, Tree};
 use super::value::{Found, Outcome};
-
-/// The maximum number of opening brackets in a path, which bounds the depth of its parser.
-const BRACKETS_MAX: usize = 64;
 
 /// The maximum number of steps of a path that is found by a pass over the bytes, which bounds the depth of the pass.
 const STEPS_MAX: usize = 32;
@@ -31,11 +28,8 @@ pub(super) struct Path {
 
 impl Path {
     pub(super) fn new(text: &str) -> Result<Self, String> {
-        if text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count() > BRACKETS_MAX {
-            return Err(format!("expected at most {BRACKETS_MAX} brackets"));
-        }
-        let general = JsonPath::parse(text).map_err(|error| error.to_string())?;
-        Ok(Self { general, steps: simple_steps(text) })
+        let (general, text) = jsonpath(text)?;
+        Ok(Self { general, steps: simple_steps(&text) })
     }
 
     /// Returns the names and indexes that the path consists of.
@@ -55,11 +49,6 @@ impl Path {
     }
 }
 
-/// Checks a path (RFC 9535); the error is the reason why it cannot be used.
-pub fn check_jsonpath(text: &str) -> Result<(), String> {
-    Path::new(text).map(drop)
-}
-
 /// Takes one node for itself and several as a list, as Hurl does from version 8 on.
 fn collapse(nodes: &NodeList<'_>) -> Option<Value> {
     match nodes.len() {
@@ -69,14 +58,16 @@ fn collapse(nodes: &NodeList<'_>) -> Option<Value> {
     }
 }
 
-/// Converts a value that JSON has. Whole numbers beyond 64 bits with a sign become floats.
+/// Converts a value that JSON has.
 pub(super) fn value_of(json: &serde_json::Value) -> Value {
     match json {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(value) => Value::Boolean(*value),
-        serde_json::Value::Number(number) => {
-            number.as_i64().map_or_else(|| Value::Float(number.as_f64().unwrap_or_default()), Value::Integer)
-        }
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Value::Integer(number),
+            (None, Some(number)) => Value::BigInteger(number.to_compact_string()),
+            (None, None) => Value::Float(number.as_f64().unwrap_or_default()),
+        },
         serde_json::Value::String(text) => Value::Text(CompactString::new(text)),
         serde_json::Value::Array(list) => Value::List(list.iter().map(value_of).collect()),
         serde_json::Value::Object(members) => {
@@ -91,6 +82,7 @@ pub(super) fn json_of(value: &Value) -> Option<serde_json::Value> {
         Value::Null => serde_json::Value::Null,
         Value::Boolean(value) => (*value).into(),
         Value::Integer(value) => (*value).into(),
+        Value::BigInteger(digits) => serde_json::Value::Number(serde_json::from_str(digits).ok()?),
         Value::Float(value) => serde_json::Number::from_f64(*value)?.into(),
         Value::Text(text) => text.as_str().into(),
         Value::Bytes(_) => return None,

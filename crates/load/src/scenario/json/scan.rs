@@ -179,7 +179,10 @@ fn read_scalar(raw: &[u8]) -> Option<Value> {
         b"true" => Some(Value::Boolean(true)),
         b"false" => Some(Value::Boolean(false)),
         _ => read_short_integer(raw).map(Value::Integer).or_else(|| {
-            serde_json::from_slice(raw).ok().map(|number: serde_json::Number| value_of(&number.into()))
+            let whole = || Value::whole(std::str::from_utf8(raw).ok()?);
+            whole().or_else(|| {
+                serde_json::from_slice(raw).ok().map(|number: serde_json::Number| value_of(&number.into()))
+            })
         }),
     }
 }

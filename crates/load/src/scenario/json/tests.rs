@@ -134,10 +134,18 @@ fn the_last_of_several_members_of_a_name_counts() {
 }
 
 #[test]
-fn large_numbers_become_floats() {
+fn whole_numbers_of_any_size_stay_whole() {
     check("$", "9223372036854775807", &Ok(Some(Value::Integer(i64::MAX))));
     check("$", "-9223372036854775808", &Ok(Some(Value::Integer(i64::MIN))));
-    check("$", "9223372036854775808", &Ok(Some(Value::Float(9_223_372_036_854_775_808.0))));
+    for digits in ["9223372036854775808", "18446744073709551615", "-9223372036854775809"] {
+        let expected = Ok(Some(Value::BigInteger(digits.into())));
+        if digits.starts_with('-') {
+            assert_eq!(quickly(&[], digits.as_bytes()), expected);
+        } else {
+            check("$", digits, &expected);
+        }
+    }
+    assert_eq!(quickly(&[], b"98765432109876543210987"), Ok(Value::whole("98765432109876543210987")));
     check("$", "1e3", &Ok(Some(Value::Float(1000.0))));
     check("$", "-0", &Ok(Some(Value::Float(-0.0))));
     check("$", "1e999", &Err(Mismatch));
@@ -189,18 +197,17 @@ fn deep_documents_and_paths_are_refused_or_skipped() {
     let found = quickly(Path::new("$.a").unwrap().steps().unwrap(), deep.as_bytes());
     assert_eq!(found, Ok(Some(Value::Integer(1))));
     assert!(Path::new(&format!("$[?{}", "(".repeat(100_000))).is_err());
-    assert!(Path::new(&format!("${}", "[0]".repeat(BRACKETS_MAX + 1))).is_err());
+    assert!(Path::new(&format!("${}", "[0]".repeat(64 + 1))).is_err());
     let long = Path::new(&format!("${}", ".a".repeat(STEPS_MAX + 1))).unwrap();
     assert!(long.steps().is_none());
-    let filter =
-        Path::new(&format!("$[?{}@.a{}]", "(".repeat(BRACKETS_MAX - 1), ")".repeat(BRACKETS_MAX - 1)));
+    let filter = Path::new(&format!("$[?{}@.a{}]", "(".repeat(64 - 1), ")".repeat(64 - 1)));
     assert!(filter.is_ok());
 }
 
 #[test]
 fn messages_about_paths_are_one_line() {
     for path in ["", "a", "$.", "$[", "$['a'", "$[?@.a ==]", "$.a b"] {
-        let reason = check_jsonpath(path).unwrap_err();
+        let reason = Path::new(path).unwrap_err();
         assert!(!reason.is_empty() && !reason.contains('\n'), "{path}: {reason}");
     }
 }

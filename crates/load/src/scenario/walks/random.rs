@@ -14,7 +14,7 @@ fn visits(plan: &Plan, indices: impl IntoIterator<Item = u64>) -> Vec<Vec<String
     let mut rows = RowsTaken::new(&program);
     let mut visits = Vec::new();
     for index in indices {
-        if rows.are_used_up(&program, index) {
+        if rows.used_up(&program, index).is_some() {
             break;
         }
         visits.push(walk(&program, &mut rows, index, |_| OK));
@@ -168,7 +168,7 @@ fn rows_taken(plan: &Plan, shards: u32, count: u64) -> (Vec<u64>, BTreeSet<u64>)
         let shard = Shard { index, count: shards };
         let mut rows = RowsTaken::new(&program);
         for visit in (0..count).filter(|&visit| shard.owns(visit)) {
-            if rows.are_used_up(&program, visit) {
+            if rows.used_up(&program, visit).is_some() {
                 break;
             }
             let lines = walk(&program, &mut rows, visit, |_| OK);

@@ -340,7 +340,7 @@ impl Error {
     }
 }
 
-fn http_version(version: Version) -> Result<HttpVersion, Error> {
+pub(crate) fn http_version(version: Version) -> Result<HttpVersion, Error> {
     match version {
         Version::HTTP_10 => Ok(HttpVersion::Http10),
         Version::HTTP_11 => Ok(HttpVersion::Http11),
@@ -395,7 +395,11 @@ fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Vec<u8>, H
     if let Some(raw) = &args.add_header {
         let expanded = header_escapes::expand(raw);
         for warning in &expanded.warnings {
-            warn(warning.to_string());
+            let place = match warning {
+                header_escapes::Warning::UnknownEscape(_) => "in",
+                header_escapes::Warning::TrailingBackslash => "of",
+            };
+            warn(format!("{warning} {place} --add-header"));
         }
         http2::check_lines(args, "--add-header", &expanded.bytes)?;
         headers = expanded.bytes;

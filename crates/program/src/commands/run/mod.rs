@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use httperf_plan::workload_file::{self, FileProblem, OptionsFile, WorkloadFile};
+use httperf_plan::workload_file::{self, FileProblem, Missing, OptionsFile, WorkloadFile};
 use httperf_plan::{Arrivals, Plan, Workload};
 
 use self::files::FileReader;
@@ -199,7 +199,14 @@ pub(crate) fn elsewhere(
 /// Prints all problems, with their number if there are several.
 fn tell(program: &Program, problems: &[impl Display]) -> ExitCode {
     for problem in problems {
-        program.say_bare(problem);
+        // The hint, which is the last line, goes on with the option.
+        match problem.missing_value() {
+            Some(Missing::Base) => program.say_bare(format_args!("{problem}, or --base URL")),
+            Some(Missing::Variable(name)) => {
+                program.say_bare(format_args!("{problem}, or --variable {name}=VALUE"));
+            }
+            None => program.say_bare(problem),
+        }
     }
     match problems.len() {
         0 | 1 => {}

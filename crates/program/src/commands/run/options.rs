@@ -11,6 +11,7 @@ use crate::command_line::args::Args;
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, ValueForm};
 use crate::command_line::hints::{self, nearest};
+use crate::command_line::planning::http_version;
 use crate::command_line::table;
 use crate::command_line::values::{StdoutMeans, file};
 
@@ -201,6 +202,8 @@ impl RunArgs {
             variables: self.variables.clone(),
             seed: self.seed,
             visits: self.visits,
+            // One that is not known is refused when the run is planned.
+            version: self.run.http_version.and_then(|version| http_version(version).ok()),
             ..Given::default()
         }
     }

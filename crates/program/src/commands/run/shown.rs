@@ -16,7 +16,7 @@ pub(super) fn visits(plan: &Plan, count: u64) -> Vec<u8> {
     let mut rows = RowsTaken::new(&program);
     let mut out = Vec::new();
     for index in 0..count.min(scenarios.count) {
-        if rows.are_used_up(&program, index) {
+        if rows.used_up(&program, index).is_some() {
             put(&mut out, &format!("no row is left for visit {index}\n"));
             break;
         }

@@ -386,6 +386,7 @@ impl<'a> Dispatch<'a> {
             session: key,
             intended,
             request,
+            shown_uri: None,
             look: None,
             recorded: None,
             talk: None,
