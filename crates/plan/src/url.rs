@@ -1,5 +1,6 @@
 //! `http` and `https` URLs, and those of WebSockets.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
@@ -11,7 +12,7 @@ pub struct HttpUrl {
     pub https: bool,
     /// True for the schemes ws and wss (RFC 6455, section 3).
     pub websocket: bool,
-    /// The host, without brackets.
+    /// The host, without brackets. An IPv6 address may have a zone, as in `fe80::1%eth0`.
     pub host: String,
     /// The port, if it is given and not the scheme's default.
     pub port: Option<u16>,
@@ -60,7 +61,8 @@ impl HttpUrl {
         if text.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
             return Err(UrlError::BlankOrControl);
         }
-        let url = url::Url::parse(text)?;
+        let (whole, zone) = split_zone(text);
+        let url = url::Url::parse(&whole)?;
         let (https, websocket) = match url.scheme() {
             "http" => (false, false),
             "https" => (true, false),
@@ -72,23 +74,53 @@ impl HttpUrl {
             return Err(UrlError::UserName);
         }
         let host = match url.host() {
-            Some(url::Host::Ipv6(address)) => address.to_string(),
+            Some(url::Host::Ipv6(address)) => match zone {
+                Some(zone) => format!("{address}%{zone}"),
+                None => address.to_string(),
+            },
             Some(host) => host.to_string(),
             None => return Err(UrlError::NoHost),
         };
         Ok(Self { https, websocket, host, port: url.port(), uri: uri(text) })
     }
 
-    /// Returns host and port as `Host` has them: an IPv6 address in brackets, and no port if it is the scheme's default
-    /// (RFC 9110, section 7.2).
+    /// Returns host and port as `Host` has them: an IPv6 address in brackets and without its zone, and no port if it is the
+    /// scheme's default (RFC 9110, section 7.2; RFC 6874, section 4).
     #[must_use]
     pub fn authority(&self) -> String {
         let Self { host, port, .. } = self;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let host = host.split_once('%').map_or(&host[..], |(address, _)| address);
+        Self::with_port(host, *port)
+    }
+
+    fn with_port(host: &str, port: Option<u16>) -> String {
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         match port {
             Some(port) => format!("{host}:{port}"),
             None => host,
         }
+    }
+}
+
+/// Takes the zone off the address of a URL, behind `%25` (RFC 6874) or `%`, as many write it: the URL without it, and the zone.
+fn split_zone(url: &str) -> (Cow<'_, str>, Option<&str>) {
+    let found = || {
+        let start = url.find("://")? + 3;
+        let authority = &url[start..];
+        let authority = &authority[..authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len())];
+        let (address, rest) = authority.strip_prefix('[')?.split_once(']')?;
+        let (address, zone) = address.split_once('%')?;
+        let zone = zone.strip_prefix("25").unwrap_or(zone);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if zone.is_empty() || !zone.bytes().all(is_name) {
+            return None;
+        }
+        let behind = &url[start + authority.len()..];
+        Some((format!("{}[{address}]{rest}{behind}", &url[..start]), zone))
+    };
+    match found() {
+        Some((whole, zone)) => (whole.into(), Some(zone)),
+        None => (url.into(), None),
     }
 }
 
@@ -109,7 +141,8 @@ impl fmt::Display for HttpUrl {
             (true, false) => "ws",
             (true, true) => "wss",
         };
-        write!(f, "{scheme}://{}{}", self.authority(), String::from_utf8_lossy(&self.uri))
+        let authority = Self::with_port(&self.host.replacen('%', "%25", 1), self.port);
+        write!(f, "{scheme}://{authority}{}", String::from_utf8_lossy(&self.uri))
     }
 }
 
@@ -148,6 +181,8 @@ mod tests {
         check("http://example.com:8080/a/b?c=d", false, "example.com", Some(8080), "/a/b?c=d");
         check("HTTPS://Example.com:443/", true, "example.com", None, "/");
         check("http://[::1]:81/x", false, "::1", Some(81), "/x");
+        check("http://[fe80::1%25eth0]:81/x%25", false, "fe80::1%eth0", Some(81), "/x%25");
+        check("http://[fe80::1%eth0]", false, "fe80::1%eth0", None, "/");
         check("http://127.0.0.1?q", false, "127.0.0.1", None, "/?q");
     }
 
@@ -161,6 +196,7 @@ mod tests {
             ("http://127.0.0.1:8080", "127.0.0.1:8080"),
             ("http://[::1]:81/x", "[::1]:81"),
             ("http://[::1]/x", "[::1]"),
+            ("http://[::1%25lo]:81/x", "[::1]:81"),
         ] {
             assert_eq!(HttpUrl::parse(url.as_bytes()).unwrap().authority(), authority, "{url}");
         }

@@ -1,6 +1,6 @@
 //! Names of servers, and the addresses behind them.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
 use url::Host;
 
@@ -11,6 +11,9 @@ pub fn all(host: &[u8]) -> Vec<SocketAddr> {
     let Some(host) = std::str::from_utf8(bare(host)).ok().filter(|host| !host.is_empty()) else {
         return Vec::new();
     };
+    if let Some(address) = with_zone(host) {
+        return vec![address];
+    }
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for address in (host, 0).to_socket_addrs().into_iter().flatten() {
         if !addresses.contains(&address) {
@@ -18,6 +21,19 @@ pub fn all(host: &[u8]) -> Vec<SocketAddr> {
         }
     }
     addresses
+}
+
+/// An IPv6 address with a zone: the name or the number of an interface of this machine.
+fn with_zone(host: &str) -> Option<SocketAddr> {
+    let (address, zone) = host.split_once('%')?;
+    let address: Ipv6Addr = address.parse().ok()?;
+    // The resolver knows interfaces by name, but only beside an address for which a zone matters.
+    let local = format!("fe80::1%{zone}");
+    let mut known = (local.as_str(), 0).to_socket_addrs().ok()?;
+    match known.next()? {
+        SocketAddr::V6(known) => Some(SocketAddrV6::new(address, 0, 0, known.scope_id()).into()),
+        SocketAddr::V4(_) => None,
+    }
 }
 
 /// The address that is taken where one is wanted: IPv4 before IPv6, as old scripts expect.
@@ -77,6 +93,20 @@ mod tests {
         assert_eq!(preferred(&both), Some(both[1]));
         assert_eq!(preferred(&both[..1]), Some(both[0]));
         assert_eq!(preferred(&[]), None);
+    }
+
+    #[test]
+    fn an_address_may_have_a_zone() {
+        for host in ["fe80::1%lo", "fe80::1%1", "::1%lo", "[::1%lo]"] {
+            let addresses = all(host.as_bytes());
+            let [SocketAddr::V6(address)] = addresses[..] else { panic!("{host}: {addresses:?}") };
+            assert_eq!(
+                (address.scope_id(), address.port()),
+                (1, 0),
+                "{host}: the loopback interface is the first"
+            );
+        }
+        assert_eq!(all(b"::1%no-such-interface"), []);
     }
 
     #[test]

@@ -132,9 +132,8 @@ impl Context {
         }
         let groups = options.groups.as_deref().unwrap_or(DEFAULT_GROUPS);
         builder.set_curves_list(&group_list(groups)?)?;
-        if let Some(algorithms) = &options.signature_algorithms {
-            set_signature_algorithms(&mut builder, algorithms)?;
-        }
+        let algorithms = options.signature_algorithms.as_deref().unwrap_or(SIGNATURE_ALGORITHMS);
+        set_signature_algorithms(&mut builder, algorithms)?;
         if !options.alpn.is_empty() {
             builder.set_alpn_protos(&alpn_list(&options.alpn)?)?;
         }
@@ -250,6 +249,12 @@ fn group_list(list: &str) -> Result<String, ConfigError> {
     }
     Ok(names.join(":"))
 }
+
+/// What is accepted unless an option says otherwise: all that servers have, in the library's order. By itself, it leaves out
+/// certificates of Ed25519 and P-521.
+const SIGNATURE_ALGORITHMS: &str = "ecdsa_secp256r1_sha256:rsa_pss_rsae_sha256:rsa_pkcs1_sha256:\
+    ecdsa_secp384r1_sha384:rsa_pss_rsae_sha384:rsa_pkcs1_sha384:ed25519:ecdsa_secp521r1_sha512:\
+    rsa_pss_rsae_sha512:rsa_pkcs1_sha512:rsa_pkcs1_sha1";
 
 fn set_signature_algorithms(builder: &mut SslContextBuilder, list: &str) -> Result<(), ConfigError> {
     let unknown = |name: &str| ConfigError::SignatureAlgorithm(name.to_owned());

@@ -52,6 +52,7 @@ fn names_server(word: &str) -> bool {
     if let Some(bracketed) = authority.strip_prefix('[') {
         let Some((address, rest)) = bracketed.split_once(']') else { return false };
         let is_whole = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+        let address = address.split_once('%').map_or(address, |(address, _)| address);
         return is_whole && address.parse::<Ipv6Addr>().is_ok();
     }
     let (host, has_port) = match authority.rsplit_once(':') {
