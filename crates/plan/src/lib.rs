@@ -191,9 +191,7 @@ impl PlanFields {
     #[must_use]
     pub fn opens_websockets(&self) -> bool {
         match &self.workload {
-            Workload::Scenarios(scenarios) => {
-                scenarios.requests.iter().any(|request| request.websocket.is_some())
-            }
+            Workload::Scenarios(scenarios) => scenarios.open_websockets(),
             _ => self.request.websocket.is_some(),
         }
     }

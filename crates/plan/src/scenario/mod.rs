@@ -222,6 +222,12 @@ impl Scenarios {
         })
     }
 
+    /// Returns true if any step opens a WebSocket.
+    #[must_use]
+    pub fn open_websockets(&self) -> bool {
+        self.requests.iter().any(|request| request.websocket.is_some())
+    }
+
     /// Returns true if any step looks at the body of its reply.
     #[must_use]
     pub fn look_at_bodies(&self) -> bool {

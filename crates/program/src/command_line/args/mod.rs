@@ -391,12 +391,18 @@ impl Args {
         }
     }
 
-    /// Returns whether the sizes of buffers are left to the system: if asked for, and for prompts unless an option gives
-    /// them. Prompts may be long, and the usual buffers, the classic tool's, would hold them up.
+    /// Returns whether the sizes of buffers are left to the system: if asked for, and for prompts, WebSockets and gRPC unless
+    /// an option gives them. Their messages may be long, and the usual buffers, the classic tool's, would hold them up.
     #[must_use]
     pub fn has_system_buffers(&self) -> bool {
-        let sends_prompts = self.material.prompts.file.is_some();
-        self.sources.system_buffers || sends_prompts && self.sources.buffers_sized_by.is_none()
+        let sends_messages =
+            self.material.prompts.file.is_some() || self.websocket().is_some() || self.grpc.method.is_some();
+        self.sources.system_buffers || sends_messages && self.leaves_buffers_open()
+    }
+
+    /// Returns whether no option gives the size of a buffer.
+    pub(crate) fn leaves_buffers_open(&self) -> bool {
+        self.sources.buffers_sized_by.is_none()
     }
 
     /// The version of HTTP to speak.

@@ -155,7 +155,7 @@ fn plan_of(
     };
     let uris = listed.map_or_else(|| uris(args, warn), Ok)?;
     let tls = tls::plan(args, warn)?;
-    let sockets = sockets(args, sources)?;
+    let sockets = sockets(args, &workload, sources)?;
     material::check_servers(&targets, &uris, &workload)?;
     let plan = Plan::builder(targets.first().clone(), workload)
         .targets(targets)

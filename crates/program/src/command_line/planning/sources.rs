@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use httperf_plan::{Authority, Endpoint, Proxy, Sockets, SourceAddresses, Target};
+use httperf_plan::{Authority, Endpoint, Proxy, Sockets, SourceAddresses, Target, Workload};
 use httperf_run::resolve;
 
 use super::{Error, host_value, text};
@@ -55,13 +55,20 @@ pub enum SourceError {
 }
 
 /// The options of sockets.
-pub(super) fn sockets(args: &Args, sources: SourceAddresses) -> Result<Sockets, SourceError> {
+pub(super) fn sockets(
+    args: &Args,
+    workload: &Workload,
+    sources: SourceAddresses,
+) -> Result<Sockets, SourceError> {
     let given = &args.sources;
     // Fast open puts the SYN off until there is something to send with it.
     if given.fast_open && args.session.is_none() && args.num_calls == Some(0) && !args.uses_tls() {
         return Err(SourceError::NothingToSend);
     }
-    let buffer = |size: u32| (!args.has_system_buffers()).then_some(size as usize);
+    // Steps may open WebSockets, of which the options do not know.
+    let talks = matches!(workload, Workload::Scenarios(scenarios) if scenarios.open_websockets());
+    let are_systems = args.has_system_buffers() || talks && args.leaves_buffers_open();
+    let buffer = |size: u32| (!are_systems).then_some(size as usize);
     Ok(Sockets {
         send_buffer: buffer(args.send_buffer),
         recv_buffer: buffer(args.recv_buffer),
