@@ -13,7 +13,9 @@ mod worker;
 
 pub use network::{Arrived, Network, Ready, Received, SentStamp};
 pub use observer::{Observation, Observer, Silent, StepSeen};
-pub use os::{DATAGRAM_BUFFER, OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
+pub use os::{
+    DATAGRAM_BUFFER, OsNetwork, SocketError, met_itself, raise_descriptor_limit, rehearse, try_sources,
+};
 pub use secure::{Security, TlsError, quic_context, security, tls_context};
 pub use stop::StopRequest;
 pub use worker::{RecordedRequests, Worker};

@@ -47,6 +47,12 @@ pub trait Network {
     /// Returns and clears the pending error of a socket, if there is one.
     fn take_error(&mut self, socket: &Self::Socket) -> Option<io::Error>;
 
+    /// Returns whether a stream socket is connected to itself, as can happen on one machine if nobody listens: then nobody
+    /// has accepted it, and its close is a reset.
+    fn met_itself(&mut self, _socket: &Self::Socket) -> bool {
+        false
+    }
+
     /// Reads the bytes that have arrived; none at the end of the stream.
     ///
     /// # Errors

@@ -26,12 +26,12 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 pub(crate) use self::alarm::Alarm;
-use self::ports::{Ports, Search};
+use self::ports::{Ports, Search, local_ports};
 use self::stamps::Stamps;
 use crate::network::{Arrived, DISCARD_MAX};
 use crate::{Network, Ready, Received, SentStamp, StopRequest};
 
-pub use self::sockets::{DATAGRAM_BUFFER, SocketError, rehearse, try_sources};
+pub use self::sockets::{DATAGRAM_BUFFER, SocketError, met_itself, rehearse, try_sources};
 
 /// The maximum number of events taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
@@ -58,6 +58,8 @@ pub struct OsNetwork {
     options: Sockets,
     spin: bool,
     ports: Ports,
+    /// Some server has a port that connections may come from, so that one of them may meet itself.
+    may_meet_itself: bool,
     /// The kernel's time stamps, if the plan requests and the system supports them.
     stamps: Option<Stamps>,
     /// True if stamps of sent bytes are requested, which appear as errors on a working connection.
@@ -114,6 +116,7 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::new(plan, Path::new("/")),
+            may_meet_itself: may_meet_itself(plan),
             stamps: if plan.recording.detail { Stamps::new() } else { None },
             stamps_sent: plan.recording.kernel_sends.is_some(),
             discarded: vec![0; DISCARD_MAX],
@@ -237,6 +240,17 @@ fn errno_of(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
+/// Returns whether a connection of a plan may come from the port of its server.
+fn may_meet_itself(plan: &Plan) -> bool {
+    let (first, last) = local_ports(plan, Path::new("/"));
+    let endpoints = plan.targets.iter().flat_map(httperf_plan::Target::endpoints);
+    let mut addresses = endpoints.filter_map(|endpoint| match endpoint {
+        Endpoint::Tcp(address) => Some(address),
+        Endpoint::Unix(_) => None,
+    });
+    addresses.any(|address| (first..=last).contains(&address.port()))
+}
+
 impl Network for OsNetwork {
     type Socket = OwnedFd;
 
@@ -282,6 +296,10 @@ impl Network for OsNetwork {
         Ok(())
     }
 
+    fn met_itself(&mut self, socket: &OwnedFd) -> bool {
+        self.may_meet_itself && met_itself(socket)
+    }
+
     fn open_datagrams(&mut self, server: &SocketAddr) -> io::Result<OwnedFd> {
         let socket = sockets::open_datagrams(server, &self.options)?;
         if self.stamps.is_some() {
@@ -302,6 +320,9 @@ impl Network for OsNetwork {
             rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
         }
         rustix::net::connect(socket, server)?;
+        if self.met_itself(socket) {
+            return Err(Errno::CONNREFUSED.into());
+        }
         epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), datagram_interest(true))?;
         Ok(())
     }

@@ -141,6 +141,12 @@ fn connections(plan: &Plan) -> f64 {
     in_time.min(count(plan.arrivals_max())) * f64::from(each) / pairs
 }
 
+/// Returns the first and the last port that a connection of this plan may come from.
+pub(super) fn local_ports(plan: &Plan, root: &Path) -> (u16, u16) {
+    let ephemeral = ephemeral(root).filter(|_| !plan.sockets.hog);
+    ephemeral.unwrap_or((FIRST, u16::MAX))
+}
+
 /// Returns the range of ephemeral ports.
 fn ephemeral(root: &Path) -> Option<(u16, u16)> {
     let range = fs::read_to_string(root.join("proc/sys/net/ipv4/ip_local_port_range")).ok()?;

@@ -225,6 +225,19 @@ pub(super) fn bind_address(socket: &OwnedFd, address: IpAddr) -> Result<(), Errn
     rustix::net::bind(socket, &SocketAddr::new(address, 0))
 }
 
+/// Returns whether a stream socket is connected to itself, and has its close be a reset then.
+///
+/// A connect to a port of this machine at which nobody listens may be given that port as its own, and meets itself (RFC
+/// 9293, section 3.5). An orderly close would keep the port from a server that wants it.
+pub fn met_itself(socket: &OwnedFd) -> bool {
+    let ends = (rustix::net::getsockname(socket), rustix::net::getpeername(socket));
+    let met = matches!(&ends, (Ok(own), Ok(Some(peer))) if own == peer);
+    if met {
+        sockopt::set_socket_linger(socket, Some(Duration::ZERO)).ok();
+    }
+    met
+}
+
 fn errno_of(errno: nix::Error) -> Errno {
     Errno::from_raw_os_error(errno as i32)
 }
@@ -255,6 +268,31 @@ mod tests {
     fn the_ends_of_a_range_are_always_tried() {
         let error = try_sources(&pool("127.255.255.250", "128.0.0.0")).unwrap_err();
         assert!(matches!(error, SocketError::ForeignSource(address) if address.to_string() == "128.0.0.0"));
+    }
+
+    #[test]
+    fn a_socket_that_meets_itself_is_known_and_leaves_its_port_free() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let endpoint = |address| Endpoint::Tcp(address);
+            let socket = unconnected(&endpoint(address.parse().unwrap())).unwrap();
+            rustix::net::bind(&socket, &address.parse::<SocketAddr>().unwrap()).unwrap();
+            assert!(!met_itself(&socket), "it is not connected");
+            let own = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
+            // It meets itself within the call; the poller would tell.
+            match rustix::net::connect(&socket, &own) {
+                Ok(()) | Err(Errno::INPROGRESS) => {}
+                Err(errno) => panic!("{errno}"),
+            }
+            assert!(met_itself(&socket), "{own}");
+            drop(socket);
+            let listener = std::net::TcpListener::bind(own).unwrap();
+            let other = unconnected(&endpoint(own)).unwrap();
+            rustix::net::connect(&other, &own)
+                .or_else(|errno| (errno == Errno::INPROGRESS).then_some(()).ok_or(errno))
+                .unwrap();
+            assert!(!met_itself(&other));
+            drop(listener);
+        }
     }
 
     #[test]

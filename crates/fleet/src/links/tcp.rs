@@ -154,11 +154,22 @@ fn attempt(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
     for address in (host, port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
+            Ok(stream) if met_itself(&stream) => last = ErrorKind::ConnectionRefused.into(),
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// Returns whether nobody listens at a port of this machine and a connection to it has been given that port as its own. Its
+/// close is a reset then, so that the port is free for the host.
+fn met_itself(stream: &TcpStream) -> bool {
+    let met = matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(peer)) if own == peer);
+    if met {
+        rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO)).ok();
+    }
+    met
 }
 
 fn is_harmless(error: &io::Error) -> bool {

@@ -73,6 +73,8 @@ pub enum Reception {
     Refuse,
     /// Does nothing, like a full backlog.
     Ignore,
+    /// Nobody listens, and the socket meets itself: it reads what it writes.
+    Itself,
 }
 
 /// Action of a peer, with its delay.
@@ -324,6 +326,10 @@ impl Network for SimNetwork {
 
     fn take_error(&mut self, socket: &SimSocket) -> Option<io::Error> {
         self.world.borrow_mut().take_error(socket.number)
+    }
+
+    fn met_itself(&mut self, socket: &SimSocket) -> bool {
+        self.world.borrow_mut().met_itself(socket.number)
     }
 
     fn read(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<Received> {

@@ -74,7 +74,7 @@ struct Socket {
     /// Datagrams that can be read, with the instants at which they arrived.
     datagrams: VecDeque<(Datagram, Instant)>,
     is_of_datagrams: bool,
-    /// What the peer does with datagrams, once one has arrived.
+    /// What the peer does with datagrams, once one has arrived; or that the socket has met itself.
     reception: Option<Reception>,
 }
 
@@ -239,6 +239,10 @@ impl World {
         if std::mem::replace(&mut socket.state, State::Closed) != State::Fresh {
             self.traces[socket.connection].closed = Some(elapsed);
         }
+    }
+
+    pub(super) fn met_itself(&self, number: usize) -> bool {
+        self.sockets[number].reception == Some(Reception::Itself)
     }
 
     pub(super) fn take_error(&mut self, number: usize) -> Option<io::Error> {
@@ -470,7 +474,14 @@ impl World {
                 }
                 Reception::Refuse => self.schedule(number, Direction::In, Duration::ZERO, Event::Refused),
                 Reception::Ignore => {}
+                Reception::Itself => {
+                    self.sockets[number].reception = Some(Reception::Itself);
+                    self.schedule(number, Direction::In, Duration::ZERO, Event::Established);
+                }
             },
+            Event::ToPeer(bytes) if self.sockets[number].reception == Some(Reception::Itself) => {
+                self.act(number, Action::Send(Duration::ZERO, bytes));
+            }
             Event::ToPeer(bytes) => {
                 self.traces[connection].received.push((at, bytes.clone()));
                 for action in self.peer.receive(connection, at, &bytes) {
@@ -487,7 +498,7 @@ impl World {
                         self.traces[connection].received.push((at, bytes));
                         actions.into_iter().for_each(|action| self.act(number, action));
                     }
-                    Reception::Refuse => {
+                    Reception::Refuse | Reception::Itself => {
                         self.schedule(number, Direction::In, Duration::ZERO, Event::Refused);
                     }
                     Reception::Ignore => {}

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use httperf_engine::StopRequest;
+use httperf_engine::{StopRequest, met_itself};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
@@ -95,7 +95,8 @@ pub(super) fn hold(
                 None
             } else {
                 connecting -= 1;
-                sockopt::socket_error(&connection.socket).map_or_else(Some, Result::err)
+                let error = sockopt::socket_error(&connection.socket).map_or_else(Some, Result::err);
+                error.or_else(|| met_itself(&connection.socket).then_some(Errno::CONNREFUSED))
             };
             if error.is_none() && !connection.is_open {
                 connection.is_open = true;
