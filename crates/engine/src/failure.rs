@@ -96,6 +96,10 @@ pub(crate) fn of_protocol(error: &ProtocolError, awaits: Awaits) -> FailureCause
     match error {
         ProtocolError::Truncated => of_end(awaits).into(),
         ProtocolError::Foreign(foreign) => of_foreign(foreign),
+        ProtocolError::BadStatusLine { line } => match Foreign::of(line) {
+            Some(foreign) => of_foreign(&foreign),
+            None => CauseKind::Malformed.with(error.to_string()),
+        },
         ProtocolError::HeadTooLarge { .. }
         | ProtocolError::TooManyFields { .. }
         | ProtocolError::TooManyInterim { .. } => CauseKind::LimitExceeded.with(error.to_string()),

@@ -23,15 +23,8 @@ pub enum Event<'a> {
     ReplyStarted {
         /// The call.
         call: CallId,
-        /// Its status; 599 stands for a malformed status line.
+        /// Its status.
         status: u16,
-    },
-    /// A malformed status line; [`Event::ReplyStarted`] with status 599 follows.
-    BadStatusLine {
-        /// The call.
-        call: CallId,
-        /// The line, without its end.
-        line: Vec<u8>,
     },
     /// The header block of the final reply, from the status line to the empty line. Only if the options ask
     /// for it.
@@ -95,7 +88,7 @@ pub enum Event<'a> {
     },
     /// The connection takes no further calls. Those under way are still answered.
     Draining,
-    /// The connection takes no further calls and has none left: it is of no further use.
+    /// The connection takes no further calls and has none left that were sent: it is of no further use.
     Drained,
 }
 
@@ -105,7 +98,6 @@ impl Event<'_> {
     pub fn call(&self) -> Option<CallId> {
         match *self {
             Self::ReplyStarted { call, .. }
-            | Self::BadStatusLine { call, .. }
             | Self::ReplyHead { call, .. }
             | Self::StreamStarted { call, .. }
             | Self::ReplyBody { call, .. }
@@ -123,7 +115,6 @@ impl Event<'_> {
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Self::ReplyStarted { call, status } => Event::ReplyStarted { call, status },
-            Self::BadStatusLine { call, line } => Event::BadStatusLine { call, line },
             Self::ReplyHead { call, head } => Event::ReplyHead { call, head },
             Self::StreamStarted { call, content } => Event::StreamStarted { call, content },
             Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
@@ -310,15 +301,27 @@ pub enum ProtocolError {
     /// A malformed header block.
     #[error("malformed reply header")]
     BadHead,
-    /// A status outside 100 to 599.
-    #[error("reply status outside 100 to 599")]
+    /// A reply that does not begin with a status line.
+    #[error("the first line of the reply is not a status line")]
+    BadStatusLine {
+        /// The line, without its end.
+        line: Box<[u8]>,
+    },
+    /// A status outside 100 to 999.
+    #[error("reply status outside 100 to 999")]
     BadStatus,
+    /// A `101 Switching Protocols` for a request that asked for no other protocol.
+    #[error("a status 101 that the request did not ask for")]
+    Unasked101,
     /// A malformed Content-Length, or several that differ.
     #[error("invalid Content-Length")]
     BadLength,
     /// A malformed or oversized chunk-size line.
     #[error("invalid chunk-size line")]
     BadChunk,
+    /// A chunk whose data is longer than its size says, or has no line end behind it.
+    #[error("a chunk without a line end behind its data")]
+    BadChunkEnd,
     /// More interim (1xx) replies than the limit.
     #[error("more than {limit} interim replies")]
     TooManyInterim {

@@ -25,6 +25,17 @@ pub(crate) struct Head {
     pub(crate) malformed: Option<&'static str>,
 }
 
+/// Returns whether replies of this status have no content, whatever their fields say (RFC 9112, section 6.3; RFC 9110,
+/// section 6.4.1). All protocols ask this.
+pub(crate) const fn forbids_content(status: u16) -> bool {
+    matches!(status, 100..=199 | 204 | 304)
+}
+
+/// Returns whether a number is a status. Those from 600 on count as 5xx (RFC 9110, section 15).
+pub(crate) fn is_status(number: u64) -> bool {
+    (100..=999).contains(&number)
+}
+
 /// A part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
@@ -136,8 +147,8 @@ impl Reading {
         let status = digits.map_or(0, |[a, b, c]| {
             u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0')
         });
-        if !(100..600).contains(&status) {
-            return Some("a status outside 100 to 599");
+        if !is_status(status.into()) {
+            return Some("a status outside 100 to 999");
         }
         self.head.status = status;
         self.head.size += (STATUS_LINE_START + value.len() + 2) as u64;

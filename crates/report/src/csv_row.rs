@@ -16,7 +16,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the share of errors in percent, which is that of every output.
-pub(crate) const COLUMNS: [&str; 143] = [
+pub(crate) const COLUMNS: [&str; 144] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -160,6 +160,7 @@ pub(crate) const COLUMNS: [&str; 143] = [
     "visits_cut",
     "calls_not_made",
     "not_made",
+    "calls_never_made",
 ];
 
 /// Header line with the column names, including the line end.
@@ -329,6 +330,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     row.push(number(not_made.as_ref().map(|all| all.iter().map(|(_, calls)| calls.calls).sum())));
     let reasons = not_made.iter().flatten().map(|(_, calls)| format!("{}: {}", calls.reason, calls.calls));
     row.push(reasons.collect::<Vec<_>>().join("; "));
+    row.push(summary.calls_not_offered.to_string());
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

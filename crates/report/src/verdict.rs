@@ -129,6 +129,7 @@ impl Reason {
             | Finding::KeptWaiting { .. }
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
+            | Finding::CallsNotMade { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
             | Finding::NotResumed { .. }
@@ -162,6 +163,7 @@ impl Reason {
             | Finding::FeedUsedUp { .. }
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
+            | Finding::CallsNotMade { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
             | Finding::NotResumed { .. }
@@ -328,6 +330,15 @@ pub enum Finding {
         /// Time since the first of them was due, in seconds.
         longest_s: f64,
     },
+    /// Planned calls were never made, as the server closed their connections before.
+    CallsNotMade {
+        /// Number of calls.
+        calls: u64,
+        /// Share of all calls planned on the connections that were opened.
+        share: f64,
+        /// Number of connections closed early.
+        connections: u64,
+    },
     /// Calls are missing from the call log.
     LogIncomplete {
         /// Number of calls.
@@ -434,6 +445,7 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     }
     judge_resources(summary, &mut add);
     judge_resumption(plan, summary, &mut add);
+    judge_plan(summary, &mut add);
     if summary.calls_not_logged > 0 {
         add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
     }
@@ -619,6 +631,19 @@ fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl
     }
 }
 
+/// Judges whether the calls that were planned were made.
+fn judge_plan(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let calls = summary.calls_not_offered;
+    if calls > 0 {
+        let count = |outcome| summary.calls_with(outcome).latency.moments.count();
+        let made: u64 = CallOutcome::ALL.into_iter().map(count).sum();
+        let all = calls + made + summary.unfinished.moments.count();
+        let share = ratio(calls as f64, all as f64);
+        let finding = Finding::CallsNotMade { calls, share, connections: summary.closed_early };
+        add(level_of_share(share), finding);
+    }
+}
+
 /// Judges whether the machine had the resources that the plan needed.
 fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let errors = &summary.errors;
@@ -722,6 +747,7 @@ impl Finding {
             Self::KeptWaiting { .. } => "kept waiting",
             Self::FewSamples { .. } => "few samples",
             Self::Unfinished { .. } => "unfinished",
+            Self::CallsNotMade { .. } => "calls not made",
             Self::LogIncomplete { .. } => "log incomplete",
             Self::NotRecorded => "not recorded",
             Self::NotResumed { .. } => "not resumed",
@@ -848,6 +874,11 @@ impl Display for Finding {
                  answered calls leave them out; --drain lets them finish",
                 percent(share),
                 fixed(longest_s, 3)
+            ),
+            Self::CallsNotMade { calls, share, connections } => write!(
+                f,
+                "{calls} planned calls ({}) were never made: the server closed their connections early ({connections})",
+                percent(share)
             ),
             Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
             Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),

@@ -16,7 +16,7 @@ pub struct Sample<'a> {
     pub call: u64,
     /// Request target.
     pub uri: &'a [u8],
-    /// Status of the reply, 100 to 599; `None` if there was no reply.
+    /// Status of the reply, 100 to 999; `None` if there was no reply.
     pub status: Option<u16>,
     /// Instant at which the call was due: the user's wait begins here.
     pub intended: Instant,

@@ -35,7 +35,7 @@ pub struct Summary {
     /// request, and the rest was not sent.
     #[serde(default)]
     pub answered_early: u64,
-    /// Complete replies of status 100 to 599.
+    /// Complete replies of status 100 to 999.
     pub replies: u64,
     /// Maximum number of open connections. Of several workers or machines, the sum of their maxima, an upper
     /// bound.

@@ -284,7 +284,7 @@ impl StepFigures {
         }
     }
 
-    /// Counts a reply whose status was not the expected one, 100 to 599.
+    /// Counts a reply whose status was not the expected one, 100 to 999.
     pub fn add_wrong_status(&mut self, status: u16) {
         self.failed_checks[0] += 1;
         self.wrong_statuses.get_or_insert_default().add(status);

@@ -9,8 +9,8 @@ use httperf_plan::{
 use httperf_stats::{CallOutcome, Failure, Http2Summary, Summary, Timing};
 use httperf_testkit::http2::{Reply, code, setting};
 use httperf_testkit::sim::{
-    Deed, Edit, Http2Peer, Link, Run, StreamSeen, at_once, calls, connections, file_session, nonzero, run,
-    sessions, uniform,
+    Action, Deed, Edit, Http2Peer, Link, Peer, Reception, Run, StreamSeen, at_once, calls, connections,
+    file_session, nonzero, run, sessions, uniform,
 };
 use proptest::prelude::*;
 
@@ -149,8 +149,8 @@ fn a_body_that_waits_for_windows_takes_longer_but_its_service_does_not() {
 }
 
 #[test]
-fn streams_that_are_refused_are_made_again() {
-    // Every second one at first.
+fn streams_that_are_refused_are_made_again_once() {
+    // Every second one, and none is sent while another is under way.
     let peer = || {
         Http2Peer::new(|request: &StreamSeen| match request.index % 2 {
             0 => vec![Deed::Reset(ms(1), code::REFUSED_STREAM)],
@@ -158,16 +158,19 @@ fn streams_that_are_refused_are_made_again() {
         })
     };
     let plans = [
-        streams(50, 1000.0, 1, 10),
-        over_http2(connections(5, 10, 5)),
-        over_http2(sessions(5, Script::File([file_session(&[&["/a"], &["/b", "/c", "/d"]], ms(1))].into()))),
+        streams(50, 100.0, 1, 10),
+        over_http2(connections(5, 10, 1)),
+        over_http2(sessions(
+            5,
+            Script::File([file_session(&[&["/a"], &["/b"], &["/c"], &["/d"]], ms(1))].into()),
+        )),
     ];
     for (plan, calls) in plans.iter().zip([50, 50, 20]) {
         let run = run(plan, Link::default(), peer());
         check_answered(&run, calls);
         let figures = http2(&run.summary);
         assert_eq!(figures.unprocessed, figures.retried);
-        assert!(figures.retried >= calls / 2, "{figures:?}");
+        assert_eq!(figures.retried, calls);
         assert_eq!(figures.resets_received.by_frequency(), [("REFUSED_STREAM", figures.retried)]);
     }
 }
@@ -180,7 +183,97 @@ fn a_server_that_refuses_everything_is_given_up() {
     let summary = run.summary;
     assert_eq!((summary.replies, summary.errors.count(Failure::Reset)), (0, 5));
     assert_eq!(summary.calls_with(CallOutcome::Failure).latency.moments.count(), 5);
-    assert_eq!(http2(&summary).retried, 50);
+    assert_eq!(http2(&summary).retried, 5);
+}
+
+/// Plans of every kind, each with these calls in all, the first of a connection being sent alone.
+fn of_every_kind() -> [(&'static str, Plan, u64); 5] {
+    let closed_loop = |plan: Plan| plan.with(|plan| plan.arrivals = at_once(2));
+    [
+        ("pool", streams(20, 100.0, 2, 4), 20),
+        ("connections", over_http2(connections(20, 1, 1)), 20),
+        ("closed loop", closed_loop(over_http2(connections(20, 1, 1))), 20),
+        ("sessions", over_http2(sessions(20, uniform(1, 1, NOW))), 20),
+        ("longer connections", over_http2(connections(5, 4, 1)), 20),
+    ]
+}
+
+/// Each call has an end or was not made, and each of those that failed is an error.
+#[track_caller]
+fn check_ends(what: &str, summary: &Summary, planned: u64) {
+    let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
+    assert_eq!(summary.replies + failed + summary.calls_not_offered, planned, "{what}: {summary:?}");
+    assert_eq!(summary.errors.total(), failed, "{what}");
+}
+
+/// What a server does that turns every second connection away, or all of them.
+fn turning_away(code: u32, is_reset: bool, all: bool) -> Http2Peer<impl FnMut(&StreamSeen) -> Vec<Deed>> {
+    Http2Peer::new(move |request: &StreamSeen| {
+        if !all && request.connection % 2 == 1 {
+            return vec![Deed::Reply(ms(1), ok())];
+        }
+        let end = if is_reset { Deed::Abort(ms(1)) } else { Deed::Close(ms(1)) };
+        vec![Deed::GoAway(NOW, Some(0), code), end]
+    })
+}
+
+#[test]
+fn calls_that_a_goaway_turns_away_with_the_code_of_an_error_have_failed() {
+    for (what, plan, planned) in of_every_kind() {
+        for is_reset in [false, true] {
+            let summary =
+                run(&plan, Link::default(), turning_away(code::ENHANCE_YOUR_CALM, is_reset, true)).summary;
+            check_ends(what, &summary, planned);
+            assert!(summary.replies == 0 && summary.errors.total() > 0, "{what}");
+            let figures = http2(&summary);
+            assert_eq!(figures.goaways.count("ENHANCE_YOUR_CALM"), figures.streams, "{what}: {figures:?}");
+            assert_eq!((figures.retried, figures.unprocessed), (0, figures.streams), "{what}");
+        }
+    }
+}
+
+#[test]
+fn calls_that_a_goaway_without_an_error_turns_away_are_made_again_on_another_connection() {
+    for (what, plan, planned) in of_every_kind() {
+        for is_reset in [false, true] {
+            let summary = run(&plan, Link::default(), turning_away(code::NO_ERROR, is_reset, false)).summary;
+            check_ends(what, &summary, planned);
+            // Of the longer connections, the calls behind the first are not made.
+            assert_eq!(summary.replies, planned - summary.calls_not_offered, "{what}: {:?}", summary.errors);
+            assert!(http2(&summary).retried > 0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_turns_all_calls_away_ends_them_soon() {
+    for (what, plan, planned) in of_every_kind() {
+        let run = run(&plan, Link::default(), turning_away(code::NO_ERROR, false, true));
+        check_ends(what, &run.summary, planned);
+        let figures = http2(&run.summary);
+        assert!(!run.is_endless && run.summary.replies == 0, "{what}");
+        assert!(figures.streams <= 11 * planned, "{what}: {figures:?}");
+        // All attempts together have the time of one call.
+        let limited = with_timeout(plan, ms(100));
+        let summary =
+            httperf_testkit::sim::run(&limited, Link::default(), turning_away(code::NO_ERROR, false, true))
+                .summary;
+        check_ends(what, &summary, planned);
+        let slowest = summary.calls_with(CallOutcome::Failure).latency.moments.max();
+        assert!(slowest <= 0.3, "{what}: {slowest}");
+    }
+}
+
+#[test]
+fn rules_that_are_broken_in_the_first_bytes_do_not_hide_the_protocol() {
+    let bad_ping = b"\0\0\x01\x06\0\0\0\0\0x".to_vec();
+    for apart in [NOW, ms(5)] {
+        let bad_ping = bad_ping.clone();
+        let peer = Http2Peer::new(move |_: &StreamSeen| vec![Deed::Bytes(apart, bad_ping.clone())]);
+        let summary = run(&over_http2(connections(3, 1, 1)), Link::default(), peer).summary;
+        assert_eq!(http2(&summary).spoken.by_frequency(), [("HTTP/2", 3)], "{apart:?}");
+        assert_eq!(http2(&summary).violations.by_frequency(), [("a PING frame without 8 bytes", 3)]);
+    }
 }
 
 #[test]
@@ -293,6 +386,11 @@ fn a_server_that_falls_silent_loses_its_connections() {
     assert_eq!(run.connections.len(), 2);
     assert_eq!(summary.replies + summary.calls_with(CallOutcome::Failure).latency.moments.count(), 200);
     assert!((20..=22).contains(&(200 - summary.replies)), "{}", summary.replies);
+    assert_eq!(
+        summary.errors.count(Failure::ClientTimeout),
+        200 - summary.replies,
+        "each of them is an error"
+    );
 }
 
 #[test]
@@ -351,6 +449,57 @@ fn a_closed_loop_keeps_all_its_streams_busy() {
     assert_eq!(http2(&summary).concurrent_max, 8);
 }
 
+/// Some of whose connections meet themselves, as nobody listens for a moment: those whose numbers have this remainder.
+struct Absent<P> {
+    of: usize,
+    remainder: usize,
+    peer: P,
+}
+
+impl<P: Peer> Peer for Absent<P> {
+    fn accept(&mut self, connection: usize, at: Duration) -> Reception {
+        match connection % self.of == self.remainder {
+            true => Reception::Itself,
+            false => self.peer.accept(connection, at),
+        }
+    }
+
+    fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action> {
+        self.peer.receive(connection, at, bytes)
+    }
+
+    fn wake(&mut self, connection: usize, at: Duration) -> Vec<Action> {
+        self.peer.wake(connection, at)
+    }
+}
+
+#[test]
+fn a_connection_to_itself_is_refused_in_every_kind_of_run() {
+    for (what, plan, planned) in of_every_kind() {
+        for version in [HttpVersion::Http11, HttpVersion::Http2] {
+            let mut plan = plan.clone();
+            plan.change(|plan| plan.request.version = version);
+            if version == HttpVersion::Http11 && what == "pool" {
+                plan.change_calls(|workload| workload.pipeline = nonzero(1));
+            }
+            let run = run(&plan, Link::default(), Absent { of: 1, remainder: 0, peer: ok_after(NOW) });
+            let summary = run.summary;
+            assert!(!run.is_endless, "{what}");
+            assert_eq!(
+                (summary.replies, summary.errors.total()),
+                (0, summary.errors.count(Failure::Refused)),
+                "{what}"
+            );
+            let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
+            assert!(
+                failed > 0 && failed <= planned && summary.errors.total() >= failed,
+                "{what}: {:?}",
+                summary.errors
+            );
+        }
+    }
+}
+
 /// What a server does to a request, by a number at random.
 fn whim(number: u8, request: &StreamSeen) -> Vec<Deed> {
     let delay = ms(u64::from(number % 16));
@@ -358,7 +507,10 @@ fn whim(number: u8, request: &StreamSeen) -> Vec<Deed> {
         0..=9 => vec![Deed::Reset(delay, code::REFUSED_STREAM)],
         10..=19 => vec![Deed::Reset(delay, code::INTERNAL_ERROR)],
         20..=29 => vec![Deed::Reply(delay, ok()), Deed::GoAway(delay, None, code::NO_ERROR)],
-        30..=34 => vec![Deed::GoAway(delay, Some(request.stream / 2), code::ENHANCE_YOUR_CALM)],
+        30..=31 => vec![Deed::GoAway(delay, Some(request.stream / 2), code::ENHANCE_YOUR_CALM)],
+        32 => vec![Deed::GoAway(delay, Some(0), code::INTERNAL_ERROR), Deed::Close(delay)],
+        33 => vec![Deed::GoAway(delay, Some(request.stream / 2), code::NO_ERROR), Deed::Abort(delay)],
+        34 => vec![Deed::GoAway(delay, Some(0), code::NO_ERROR)],
         35..=39 => vec![Deed::Reply(NOW, ok()), Deed::Close(delay)],
         40..=44 => vec![Deed::Abort(delay)],
         45..=49 => Vec::new(),
@@ -390,6 +542,7 @@ proptest! {
         body in prop_oneof![Just(0_usize), 1..200_usize],
         seed in any::<u64>(),
         retries in any::<bool>(),
+        absent in 0..12_usize,
     ) {
         let plan = match kind {
             0 => streams(60, 500.0, 2, together),
@@ -410,10 +563,12 @@ proptest! {
         let peer = || {
             let whims = whims.clone();
             let mut next = 0;
-            Http2Peer::new(move |request: &StreamSeen| {
+            let peer = Http2Peer::new(move |request: &StreamSeen| {
                 next += 1;
                 whim(whims[next % whims.len()], request)
-            })
+            });
+            // Up to half of the connections, or none.
+            Absent { of: 2 + absent, remainder: if absent > 8 { usize::MAX } else { 0 }, peer }
         };
         let link = Link { seed, latency: ms(1), ..Link::default() };
         let first = run(&plan, link, peer());

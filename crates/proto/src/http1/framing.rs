@@ -80,20 +80,19 @@ fn take<'a>(input: &mut &'a [u8], left: &mut u64, size: &mut ReplySize) -> Progr
 /// A chunked body.
 ///
 /// ```text
-///        ┌────────────────────────────┐
-///        ▼                            │
-///   Line(size > 0) ──► Data ──► (empty line)
+///        ┌──────────────────────┐
+///        ▼                      │
+///   Line(size > 0) ──► Data ──► End
 ///   Line(size = 0) ──► Trailers ──► done
 /// ```
-///
-/// The line end after a chunk's data is read as an empty line before the next size, which the classic tool
-/// ignores too.
 #[derive(Debug)]
 pub(super) enum Chunked {
     /// In a chunk-size line.
     Line(SizeLine),
     /// This many bytes of the chunk are left.
     Data(u64),
+    /// At the line end behind its data; `returned`: its carriage return was read.
+    End { returned: bool },
     /// In the trailer section; `line_size` bytes of the current line have been read, its end not counted.
     Trailers { line_size: usize },
     /// The empty line after the trailers was read.
@@ -124,9 +123,17 @@ impl Chunked {
     ) -> Result<Progress<'a>, ProtocolError> {
         loop {
             match self {
-                Self::Data(0) => *self = Self::new(),
+                Self::Data(0) => *self = Self::End { returned: false },
                 Self::Data(left) => return Ok(take(input, left, size)),
                 Self::Done => return Ok(Progress::Done),
+                Self::End { returned } => {
+                    let Some(byte) = next_byte(input) else { return Ok(Progress::NeedMore) };
+                    match byte {
+                        b'\r' if !*returned => *returned = true,
+                        b'\n' => *self = Self::new(),
+                        _ => return Err(ProtocolError::BadChunkEnd),
+                    }
+                }
                 Self::Line(line) => {
                     let Some(byte) = next_byte(input) else { return Ok(Progress::NeedMore) };
                     match line.push(byte, limits.chunk_line_size)? {
@@ -162,10 +169,8 @@ impl SizeLine {
         }
         match byte {
             b'\n' if self.digits > 0 => return Ok(Some(self.size)),
-            // An empty line: the end of the chunk before.
-            b'\n' if !self.extension => *self = Self::default(),
             b'\n' => return Err(ProtocolError::BadChunk),
-            b'\r' | b' ' | b'\t' if self.digits == 0 => {}
+            b' ' | b'\t' if self.digits == 0 => {}
             b'\r' | b' ' | b'\t' | b';' if self.digits > 0 => self.extension = true,
             _ if self.extension => {}
             _ => {

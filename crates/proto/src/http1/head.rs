@@ -3,10 +3,11 @@
 
 use std::mem::MaybeUninit;
 
+use super::SERVER_TIMING_SIZE;
 use super::framing::{Body, Chunked};
-use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
 use crate::content::Content;
 use crate::header_block::Marks;
+use crate::reply_head::{forbids_content, is_status};
 use crate::token::is_token;
 use crate::{ProtocolError, Reuse, alt_svc};
 
@@ -15,6 +16,8 @@ pub const MAX_FIELDS: usize = 256;
 
 /// `Switching Protocols` ends HTTP on the connection, so it is final although it is a 1xx.
 pub(super) const SWITCHING_PROTOCOLS: u16 = 101;
+
+const RESET_CONTENT: u16 = 205;
 
 /// The meaning of a header block.
 #[derive(Clone, Debug)]
@@ -64,10 +67,9 @@ impl Head {
         mut wanted: Wanted<'_>,
     ) -> Result<Self, ProtocolError> {
         let (line, fields_start) = first_line(block).ok_or(ProtocolError::BadHead)?;
-        let (status, persistent, understood) = match StatusLine::parse(line)? {
-            StatusLine::Valid { status, persistent } => (status, persistent, true),
-            StatusLine::Invalid => (BAD_STATUS_LINE, false, false),
-        };
+        let StatusLine { status, persistent } = StatusLine::parse(line)?;
+        // Behind it there is no HTTP.
+        let persistent = persistent && status != SWITCHING_PROTOCOLS;
         let mut head = Self {
             status,
             reuse: if persistent { Reuse::Keep } else { Reuse::Close },
@@ -77,7 +79,7 @@ impl Head {
             length: Ok(None),
             marks: Marks::default(),
             content: Content::default(),
-            is_plain: understood,
+            is_plain: status != SWITCHING_PROTOCOLS,
         };
         if head.read_regular_fields(&block[fields_start..], fields_max, &mut wanted) {
             return Ok(head);
@@ -97,8 +99,8 @@ impl Head {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(ProtocolError::TooManyFields { limit: fields_max });
             }
-            // Most likely a status line that the classic tool accepts and httparse does not (`HTTP/1.2 200`,
-            // or a malformed one): its fields count all the same.
+            // Most likely a status line that the classic tool accepts and httparse does not, such as `HTTP/1.2 200`: its
+            // fields count all the same.
             Err(_) => {
                 let mut copy = b"HTTP/1.0 200\r\n".to_vec();
                 copy.extend_from_slice(&block[fields_start..]);
@@ -113,7 +115,7 @@ impl Head {
                 }
             }
         }
-        if !understood {
+        if status == SWITCHING_PROTOCOLS {
             head.reuse = Reuse::Close;
         }
         // Lines that httparse skips may be fields to others.
@@ -203,7 +205,8 @@ impl Head {
 
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.1>: only the last coding delimits the body.
     fn read_coding(&mut self, value: &[u8]) {
-        for coding in items(value) {
+        // Empty elements of a list mean nothing (RFC 9110, section 5.6.1).
+        for coding in items(value).filter(|item| !item.is_empty()) {
             self.chunked = coding.eq_ignore_ascii_case(b"chunked");
             self.other_coding = !self.chunked && !coding.eq_ignore_ascii_case(b"identity");
         }
@@ -222,7 +225,7 @@ impl Head {
     /// `has_no_content` overrides the fields.
     #[inline]
     pub(super) fn body(&self, has_no_content: bool) -> Result<Body, ProtocolError> {
-        if has_no_content || matches!(self.status, 100..=199 | 204 | 205 | 304) {
+        if has_no_content || forbids_content(self.status) {
             return Ok(Body::Length(0));
         }
         if self.chunked {
@@ -231,7 +234,12 @@ impl Head {
         if self.other_coding {
             return Ok(Body::UntilClose);
         }
-        Ok(self.length.clone()?.map_or(Body::UntilClose, Body::Length))
+        Ok(match self.length.clone()? {
+            Some(length) => Body::Length(length),
+            // It has no content (RFC 9110, section 15.3.6), so that nothing follows if its fields do not say so.
+            None if self.status == RESET_CONTENT => Body::Length(0),
+            None => Body::UntilClose,
+        })
     }
 }
 
@@ -271,24 +279,19 @@ pub(super) fn is_interim(status: u16) -> bool {
     (100..200).contains(&status) && status != SWITCHING_PROTOCOLS
 }
 
-/// The first line of a reply.
+/// The first line of a reply: `HTTP/A.B STATUS`, with anything after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StatusLine {
-    /// `HTTP/A.B STATUS`, with anything after it.
-    Valid {
-        /// The status, 100 to 599.
-        status: u16,
-        /// True if the version keeps connections open unless told otherwise (1.1 and later).
-        persistent: bool,
-    },
-    /// Anything else.
-    Invalid,
+pub(super) struct StatusLine {
+    /// The status, 100 to 999.
+    pub(super) status: u16,
+    /// True if the version keeps connections open unless told otherwise (1.1 and later).
+    persistent: bool,
 }
 
 impl StatusLine {
     /// Parses a line without its end. As lenient as the classic tool: any version, any number of blanks.
     pub(super) fn parse(line: &[u8]) -> Result<Self, ProtocolError> {
-        Self::read(line).unwrap_or(Ok(Self::Invalid))
+        Self::read(line).unwrap_or_else(|| Err(ProtocolError::BadStatusLine { line: line.into() }))
     }
 
     fn read(line: &[u8]) -> Option<Result<Self, ProtocolError>> {
@@ -301,11 +304,10 @@ impl StatusLine {
         }
         let negative = digits.first() == Some(&b'-');
         let (status, _) = number(digits.strip_prefix(b"-").unwrap_or(digits))?;
-        if negative || !(100..=599).contains(&status) {
+        if negative || !is_status(status) {
             return Some(Err(ProtocolError::BadStatus));
         }
-        let persistent = (major, minor) >= (1, 1);
-        Some(Ok(Self::Valid { status: status as u16, persistent }))
+        Some(Ok(Self { status: status as u16, persistent: (major, minor) >= (1, 1) }))
     }
 }
 
@@ -355,7 +357,7 @@ pub(super) fn first_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
 }
 
-fn leading_line_ends(bytes: &[u8]) -> usize {
+pub(super) fn leading_line_ends(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&byte| byte == b'\r' || byte == b'\n').count()
 }
 

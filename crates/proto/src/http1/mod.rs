@@ -26,9 +26,6 @@ use crate::{CallId, Event, Foreign, Full, HeaderBlock, ProtocolError, ReplyLimit
 
 pub use self::head::{Fields, MAX_FIELDS, fields, values};
 
-/// The status that stands for a malformed status line, as in the classic tool.
-pub const BAD_STATUS_LINE: u16 = 599;
-
 /// The number of bytes that [`Engine::poll_transmit`] appends, at most, beyond the current request.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
@@ -38,6 +35,10 @@ const SHARED_SIZE: usize = 4096;
 
 /// The number of bytes of `Server-Timing` that are kept.
 const SERVER_TIMING_SIZE: usize = 512;
+
+/// The beginnings of what a peer sends before it closes a connection on which it has waited too long for a request (RFC
+/// 9110, section 15.5.9).
+const IDLE_TIMEOUTS: [&[u8]; 2] = [b"HTTP/1.1 408", b"HTTP/1.0 408"];
 
 /// The options of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -484,7 +485,7 @@ impl Engine {
                         return Ok(None);
                     }
                     if self.pending.front().is_none_or(|front| front.start >= self.written) {
-                        return Err(ProtocolError::Unsolicited);
+                        return self.read_idle(input);
                     }
                     if let Some(event) = self.read_known_head(input, header_cache)? {
                         return Ok(Some(event));
@@ -545,8 +546,9 @@ impl Engine {
             }
             State::Closed => Ok(None),
             State::Head { .. } if self.pending.is_empty() => {
+                let is_idle = self.partial.is_empty();
                 self.state = State::Closed;
-                Ok(None)
+                if is_idle { Ok(None) } else { Err(ProtocolError::Unsolicited) }
             }
             State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Closed => Ok(Some(self.finish_reply())),
             State::Tunnel(tunnel) if tunnel.stage == TunnelStage::Reported => Ok(None),
@@ -586,6 +588,34 @@ impl Engine {
         pending_events.stream.take().map(|content| Event::StreamStarted { call, content })
     }
 
+    /// Reads bytes that arrive while no reply is due. Line ends mean nothing, and a 408 that the peer closes the connection.
+    #[cold]
+    fn read_idle(&mut self, input: &mut &[u8]) -> Result<Option<Event<'static>>, ProtocolError> {
+        if self.partial.is_empty() {
+            *input = &input[head::leading_line_ends(input)..];
+        }
+        let room = IDLE_TIMEOUTS[0].len() - self.partial.len();
+        self.partial.extend_from_slice(&input[..input.len().min(room)]);
+        *input = &[];
+        if !IDLE_TIMEOUTS.iter().any(|beginning| beginning.starts_with(&self.partial)) {
+            return Err(ProtocolError::Unsolicited);
+        }
+        if self.partial.len() < IDLE_TIMEOUTS[0].len() {
+            return Ok(None);
+        }
+        self.partial = Vec::new();
+        self.state = State::Closed;
+        Ok(Some(Event::Drained))
+    }
+
+    /// Returns whether the call whose reply is due has asked for another protocol.
+    fn has_asked_to_switch(&self) -> bool {
+        let Some(front) = self.pending.front() else { return false };
+        let names_one =
+            || front.request.header_fields().any(|(name, _)| name.eq_ignore_ascii_case(b"upgrade"));
+        front.request.opens_websocket() || names_one()
+    }
+
     /// Reads on in a header block. `None` means that it must be called again: an interim reply was skipped,
     /// or `input` is used up.
     #[inline(never)]
@@ -611,26 +641,22 @@ impl Engine {
             if end > limit {
                 return Err(ProtocolError::HeadTooLarge { limit });
             }
-            let bad_line = match StatusLine::parse(line)? {
-                StatusLine::Valid { status, .. } => {
-                    let is_upgrade = self.options.upgrades && status == head::SWITCHING_PROTOCOLS;
-                    self.pending_events.started =
-                        (!head::is_interim(status) && !is_upgrade).then_some(status);
-                    None
-                }
-                StatusLine::Invalid => {
-                    if let Some(foreign) = Foreign::of(block).filter(Foreign::is_certain) {
-                        return Err(foreign.into());
-                    }
-                    self.pending_events.started = Some(BAD_STATUS_LINE);
-                    Some(line.to_vec())
-                }
+            let StatusLine { status, .. } = match StatusLine::parse(line) {
+                Err(error) => match Foreign::of(block).filter(Foreign::is_certain) {
+                    Some(foreign) => return Err(foreign.into()),
+                    None => return Err(error),
+                },
+                Ok(line) => line,
             };
-            if self.pending_events.started.is_some() {
+            let switches = status == head::SWITCHING_PROTOCOLS;
+            if !head::is_interim(status) && !(switches && self.options.upgrades) {
                 *started = true;
+                if switches && !self.has_asked_to_switch() {
+                    return Err(ProtocolError::Unasked101);
+                }
+                self.pending_events.started = Some(status);
                 self.partial.truncate(known);
-                let call = self.pending.front().expect("the caller checked that a reply is due").call;
-                return Ok(bad_line.map(|line| Event::BadStatusLine { call, line }));
+                return Ok(None);
             }
         }
         // The end may straddle the cut: search the last bytes that were kept again.
@@ -742,6 +768,8 @@ impl Engine {
         let reuse = if done.end > self.written { Reuse::Close } else { reuse };
         self.started = self.started.saturating_sub(1);
         self.finished = self.finished.saturating_sub(1);
+        // Only the first request asks for another protocol.
+        self.options.upgrades = false;
         if !matches!(self.state, State::Tunnel(_)) {
             self.state = match reuse {
                 Reuse::Keep => NEXT_REPLY,

@@ -182,10 +182,25 @@ fn without_length_the_body_ends_with_the_connection() {
 
 #[test]
 fn statuses_without_a_body_have_none_whatever_the_header_says() {
-    for status in [204, 205, 304] {
+    for status in [204, 304] {
         let head = format!("HTTP/1.1 {status} X\r\nContent-Length: 9\r\n\r\n");
         check(&head, &[started(status), done(head.len() as u64, 0, 0, Reuse::Keep)]);
     }
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-15.3.6>
+#[test]
+fn a_205_is_framed_by_its_fields_and_empty_without_any() {
+    check("HTTP/1.1 205 X\r\n\r\n", &[started(205), done(18, 0, 0, Reuse::Keep)]);
+    check("HTTP/1.1 205 X\r\nContent-Length: 0\r\n\r\n", &[started(205), done(37, 0, 0, Reuse::Keep)]);
+    check(
+        "HTTP/1.1 205 X\r\nContent-Length: 2\r\n\r\nab",
+        &[started(205), body("ab"), done(37, 2, 0, Reuse::Keep)],
+    );
+    check(
+        "HTTP/1.1 205 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        &[started(205), done(46, 0, 2, Reuse::Keep)],
+    );
 }
 
 #[test]
@@ -204,8 +219,24 @@ fn interim_replies_are_passed_over() {
 }
 
 #[test]
-fn switching_protocols_is_final() {
-    check("HTTP/1.1 101 X\r\n\r\n", &[started(101), done(18, 0, 0, Reuse::Keep)]);
+fn a_switch_of_protocols_is_final_if_asked_for_and_an_error_if_not() {
+    let switch = "HTTP/1.1 101 X\r\nConnection: keep-alive\r\n\r\n";
+    check_error(switch, &[], &ProtocolError::Unasked101);
+    let asking = crate::request::RequestParts::to(b"/")
+        .request()
+        .with_lines(b"Connection: upgrade\r\nUpgrade: other\r\n");
+    assert!(asking.header_fields().any(|(name, _)| name == b"Upgrade"));
+    for cut in 0..=switch.len() {
+        let mut engine = Engine::new(BODIES);
+        engine.submit(ONE, asking.clone()).unwrap();
+        let mut out = Vec::new();
+        engine.poll_transmit(&mut out);
+        engine.handle_written(out.len());
+        let (events, error) =
+            feed(&mut engine, &[&switch.as_bytes()[..cut], &switch.as_bytes()[cut..]], false);
+        assert_eq!(events, [started(101), done(switch.len() as u64, 0, 0, Reuse::Close)]);
+        assert_eq!((error, engine.capacity()), (None, 0));
+    }
 }
 
 #[test]
@@ -237,6 +268,9 @@ fn chunked_wins_over_content_length() {
         "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n",
         "Content-Length: x\r\nTransfer-Encoding: gzip, chunked \r\n",
         "Transfer-Encoding: gzip\r\nTransfer-Encoding: CHUNKED\r\nContent-Length: 2\r\n",
+        "Transfer-Encoding: chunked,\r\n",
+        "Transfer-Encoding: ,gzip,, chunked , ,\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding:\r\n",
     ] {
         let head = format!("HTTP/1.1 200 OK\r\n{fields}\r\n");
         let size = head.len() as u64;
@@ -297,6 +331,22 @@ fn a_peer_that_speaks_something_else_is_told_by_its_first_bytes() {
 }
 
 #[test]
+fn a_chunk_whose_data_no_line_end_follows_is_an_error() {
+    for after in ["0\r\n\r\n", "x\r\n", "\r0\r\n", "\r\r\n", " \r\n"] {
+        check_error(
+            &format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello{after}"),
+            &[started(200), body("hello")],
+            &ProtocolError::BadChunkEnd,
+        );
+    }
+    check_error(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n0\r\n\r\n",
+        &[started(200), body("hello")],
+        &ProtocolError::BadChunk,
+    );
+}
+
+#[test]
 fn an_end_before_the_end_of_the_reply_is_an_error() {
     check_error("", &[], &ProtocolError::Truncated);
     check_error("HTTP/1.1 20", &[], &ProtocolError::Truncated);
@@ -315,26 +365,21 @@ fn an_end_before_the_end_of_the_reply_is_an_error() {
 }
 
 #[test]
-fn a_status_outside_100_to_599_is_an_error() {
-    for status in ["99", "600", "-200", "0", "99999999999999999999999"] {
+fn a_status_outside_100_to_999_is_an_error() {
+    for status in ["600", "999"] {
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
+        check(&head, &[started(status.parse().unwrap()), done(head.len() as u64, 0, 0, Reuse::Keep)]);
+    }
+    for status in ["99", "1000", "-200", "0", "99999999999999999999999"] {
         check_error(&format!("HTTP/1.1 {status} X\r\n\r\n"), &[], &ProtocolError::BadStatus);
     }
 }
 
 #[test]
-fn a_line_that_is_no_status_line_counts_as_status_599() {
-    for line in ["FOO", "HTTP/2 200", "http/1.1 200 OK", "HTTP/1.1", "HTTP/1.1 abc"] {
-        let head = format!("{line}\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n");
-        let size = head.len() as u64;
-        check(
-            &format!("{head}ab"),
-            &[
-                Event::BadStatusLine { call: ONE, line: line.as_bytes().to_vec() },
-                started(BAD_STATUS_LINE),
-                body("ab"),
-                done(size, 2, 0, Reuse::Close),
-            ],
-        );
+fn a_reply_that_begins_with_no_status_line_is_an_error() {
+    for line in ["FOO", "HTTP/2 200", "http/1.1 200 OK", "HTTP/1.1", "HTTP/1.1 abc", "220 mail ESMTP"] {
+        let bytes = format!("{line}\r\nContent-Length: 2\r\n\r\nab");
+        check_error(&bytes, &[], &ProtocolError::BadStatusLine { line: line.as_bytes().into() });
     }
 }
 
@@ -399,6 +444,31 @@ fn after_an_announced_close_nothing_more_is_read_or_accepted() {
 fn bytes_that_answer_no_request_are_an_error() {
     let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nX";
     check_error(bytes, &[started(200), done(38, 0, 0, Reuse::Keep)], &ProtocolError::Unsolicited);
+}
+
+/// What servers send on connections that they close as nothing came, and line ends behind bodies.
+#[test]
+fn a_408_and_line_ends_on_an_idle_connection_are_no_errors() {
+    let reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let answered = [started(200), done(38, 0, 0, Reuse::Keep)];
+    check(&format!("{reply}\r\n\n\r"), &answered);
+    check_eof(&format!("{reply}\r\n"), &answered);
+    let closed = [&answered[..], &[Event::Drained]].concat();
+    for late in
+        ["HTTP/1.0 408 Request Time-out\r\n\r\nabc", "\r\nHTTP/1.1 408 X\r\nContent-Length: 9\r\n\r\nab"]
+    {
+        check(&format!("{reply}{late}"), &closed);
+        check_eof(&format!("{reply}{late}"), &closed);
+    }
+    for late in ["HTTP/1.1 400 X\r\n\r\n", "HTTP/1.1 40", "HTTP/1.2 408 X\r\n\r\n", "\r\nX"] {
+        check_error(&format!("{reply}{late}"), &answered, &ProtocolError::Unsolicited);
+    }
+    // One that was not sent yet is not answered by it.
+    let mut engine = engine_with(&[], BODIES);
+    engine.submit(ONE, request("GET")).unwrap();
+    let (events, error) = feed(&mut engine, &[b"HTTP/1.1 4", b"08 X\r\n\r\n"], false);
+    assert_eq!((&events[..], error, engine.capacity()), (&[Event::Drained][..], None, 0));
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [ONE]);
 }
 
 #[test]

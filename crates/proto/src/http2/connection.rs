@@ -45,6 +45,8 @@ pub(super) struct Connection {
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
     pub(super) peer: PeerSettings,
+    /// The peer has said its settings.
+    pub(super) has_settings: bool,
     /// True if the peer has acknowledged our settings.
     pub(super) is_acknowledged: bool,
     pub(super) pending_events: VecDeque<Event<'static>>,
@@ -119,6 +121,7 @@ impl Connection {
             send_window: SendWindow::new(INITIAL_WINDOW_SIZE),
             receive_window: ReceiveWindow::new(options.connection_window),
             peer: PeerSettings::default(),
+            has_settings: false,
             is_acknowledged: false,
             pending_events: VecDeque::new(),
             failure: None,

@@ -212,8 +212,7 @@ impl Engine {
     /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
-        let is_told = !matches!(self.connection.phase, Phase::New | Phase::Opened);
-        is_told.then_some(self.connection.peer)
+        self.connection.has_settings.then_some(self.connection.peer)
     }
 
     /// Returns counts of what happened since the last call.

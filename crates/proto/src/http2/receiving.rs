@@ -11,7 +11,7 @@ use super::frame::{
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP, NO_WEBSOCKETS, SPEAKS_TLS};
 use crate::content::Streamed;
-use crate::reply_head::{Head, Section};
+use crate::reply_head::{Head, Section, forbids_content};
 use crate::{
     Awaited, CallId, Code, Event, Foreign, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone,
 };
@@ -259,7 +259,7 @@ impl Connection {
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         // The content-length of a reply without content is that of another reply (RFC 9113, section 8.1.1).
-        let has_content = !stream.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
+        let has_content = !stream.request.forbids_reply_content() && !forbids_content(head.status);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         let server_timing = self.header_decoder.block_server_timing();
@@ -508,6 +508,7 @@ impl Connection {
                 Parameter::EnablePush(_) | Parameter::Unknown(..) => {}
             }
         }
+        self.has_settings = true;
         Settings::write_ack(self.outgoing.buffer());
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
@@ -574,8 +575,13 @@ impl Connection {
         let beyond: Vec<u32> =
             self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
         for id in beyond {
-            if let Some(stream) = self.close(now, id) {
+            let Some(stream) = self.close(now, id) else { continue };
+            if goaway.code == ErrorCode::NO_ERROR {
                 self.announce_unprocessed(&stream, why);
+            } else {
+                // The server ends the connection for an error, and has turned these calls away.
+                self.counts.unprocessed += u64::from(matches!(stream.reply, Reply::Head { .. }));
+                self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {

@@ -5,6 +5,7 @@ use super::connection::{Connection, Phase};
 use super::error::{ErrorCode, Violation};
 use super::frame::{Frame, GoAway, Limits, Piece, Place, Reader, Settings};
 use super::qpack::DecoderStream;
+use super::receiving::is_fault;
 use super::uni::{StreamType, TypeReader};
 use crate::Event;
 use crate::quic::StreamId;
@@ -164,6 +165,10 @@ impl Connection {
         }
         self.goaway = Some(goaway.id);
         self.counts.goaways += 1;
+        if self.loss.as_ref().is_some_and(is_fault) {
+            // The server ends the connection for an error, as is known already: its calls fail with it.
+            return Ok(());
+        }
         let was_open = self.phase == Phase::Open;
         self.phase = Phase::Draining;
         self.return_from(goaway.id / 4);

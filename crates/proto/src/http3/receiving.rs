@@ -11,7 +11,7 @@ use super::peer::PeerStream;
 use super::qpack::TOO_MANY_BLOCKED;
 use super::sections::Outcome;
 use crate::quic::{self, Chunk, Loss, StreamId};
-use crate::reply_head::{Head, Section};
+use crate::reply_head::{Head, Section, forbids_content};
 use crate::tls::Progress;
 use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone};
 
@@ -282,7 +282,7 @@ impl Connection {
             }
             Reply::Head { .. } => {
                 // The content-length of a reply without content is that of another reply (RFC 9110, section 8.6).
-                let has_content = !call.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
+                let has_content = !call.request.forbids_reply_content() && !forbids_content(head.status);
                 let expected = if has_content { head.content_length } else { Some(0) };
                 let size = ReplySize { header: head.size, ..ReplySize::default() };
                 let server_timing = self.sections.block_server_timing();
@@ -488,7 +488,7 @@ const fn malformed(reason: &'static str) -> Violation {
 }
 
 /// Returns whether a peer that ends an idle connection in this way says that something is wrong.
-fn is_fault(loss: &Loss) -> bool {
+pub(super) fn is_fault(loss: &Loss) -> bool {
     match loss {
         Loss::Closed(code, _) => ErrorCode(*code) != ErrorCode::H3_NO_ERROR,
         Loss::Failed(_) | Loss::NoVersion => true,

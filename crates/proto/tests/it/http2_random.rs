@@ -556,9 +556,7 @@ impl World {
                 heard.end = Some("returned");
             }
             Event::CallFailed { .. } => heard.end = Some("failed"),
-            Event::BadStatusLine { .. } | Event::Upgraded { .. } | Event::Draining | Event::Drained => {
-                unreachable!("not here")
-            }
+            Event::Upgraded { .. } | Event::Draining | Event::Drained => unreachable!("not here"),
         }
     }
 

@@ -334,7 +334,7 @@ impl<S> Connection<S> {
         if call.is_talking() {
             return call.deadline();
         }
-        call.deadline().or_else(|| run.plan.timeouts.timeout.map(|limit| self.progress + limit))
+        call.deadline().or_else(|| call.write_deadline(self.progress, run))
     }
 
     /// Returns the calls to give up at `now` while the connection goes on; `None` if it is to fail as a whole. It goes
@@ -350,8 +350,8 @@ impl<S> Connection<S> {
                 continue;
             }
             let since = if call.is_sent() { self.progress } else { call.submitted() };
-            let to_be_written = run.plan.timeouts.timeout.map(|limit| since + limit);
-            let Some(deadline) = call.deadline().or(to_be_written) else { continue };
+            let to_be_written = || call.write_deadline(since, run);
+            let Some(deadline) = call.deadline().or_else(to_be_written) else { continue };
             if deadline > now {
                 next = Some(next.map_or(deadline, |next: Instant| next.min(deadline)));
             } else {
@@ -359,9 +359,15 @@ impl<S> Connection<S> {
                 calls.push(key);
             }
         }
+        (calls.is_empty() || self.calls_end_alone(run) && !is_silent).then_some(Expired { calls, next })
+    }
+
+    /// Returns whether its calls are due by themselves or in a closed loop, and have streams of their own: one of them fails
+    /// without the others.
+    pub(super) fn calls_end_alone(&self, run: &Run<'_>) -> bool {
         let are_alone = matches!(run.plan.workload, Workload::Calls(_))
             || matches!(run.plan.arrivals, Arrivals::Concurrent(_));
-        (calls.is_empty() || are_alone && !is_silent).then_some(Expired { calls, next })
+        are_alone && !self.engine.is_in_order() && self.transport.is_established()
     }
 
     /// Gives up a call, which is not the last that the connection has.

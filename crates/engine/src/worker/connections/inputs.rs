@@ -2,7 +2,7 @@
 
 use std::io;
 
-use httperf_proto::{Event as Reply, ProtocolError, ReplySize, Reuse, http1};
+use httperf_proto::{Event as Reply, ProtocolError, ReplySize, Reuse};
 use httperf_stats::{CauseKind, Failure, FailureCause, Instant, SlowDetail};
 use rustix::io::Errno;
 use slotmap::KeyData;
@@ -47,9 +47,21 @@ impl<N: Network> Connections<N> {
             if !ready.writable {
                 return;
             }
+            if self.network.met_itself(connection.transport.socket()) {
+                self.refuse_itself(key, now, to);
+                return;
+            }
             self.tell(key, EventKind::Reached, now, to);
             self.connected(key, now, to);
             self.flush_and_tell(key, now, to);
+        }
+        // With TCP Fast Open, it connects with the first bytes that are sent, and may then read those.
+        if to.run.plan.sockets.fast_open && ready.readable {
+            let connection = &self.connections[key];
+            if !connection.has_answered() && self.network.met_itself(connection.transport.socket()) {
+                self.refuse_itself(key, now, to);
+                return;
+            }
         }
         // A server may answer before it has the whole request and then reset the connection: its reply is read
         // before a write finds that out.
@@ -123,6 +135,13 @@ impl<N: Network> Connections<N> {
         if let Some(event) = self.flush(key, now, to.run) {
             to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
         }
+    }
+
+    /// Nobody listens, and the socket has met itself: it is refused.
+    #[cold]
+    fn refuse_itself<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
+        let event = self.fail_io(key, &Errno::CONNREFUSED.into(), now, to.run);
+        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
     }
 
     /// The socket is connected: asks a proxy for a tunnel, if there is to be one. It has as much time as the socket had.
@@ -360,15 +379,10 @@ impl<N: Network> Connections<N> {
             match tunnel.advance(&mut input) {
                 Progress::Pending => return,
                 Progress::Open => self.connections[key].transport.end_tunnel(),
-                Progress::BadStatusLine(line) => to.run.observe(Observation::BadStatusLine { line: &line }),
                 Progress::Refused(status) => {
                     to.run.tunnel_refused(status);
                     self.record_insecure_because(key, "the proxy refused a tunnel", to.run);
-                    let cause = match status {
-                        http1::BAD_STATUS_LINE => CauseKind::ProxyMalformed.with("a malformed status line"),
-                        status => CauseKind::ProxyRefused.with(status.to_string()),
-                    };
-                    self.fail_and_tell(key, cause, now, to);
+                    self.fail_and_tell(key, CauseKind::ProxyRefused.with(status.to_string()), now, to);
                     return;
                 }
                 Progress::Failed(error) => {
@@ -470,10 +484,6 @@ impl<N: Network> Connections<N> {
     ) -> Option<CallKey> {
         let connection = &mut self.connections[key];
         let kind = match reply {
-            Reply::BadStatusLine { line, .. } => {
-                to.run.observe(Observation::BadStatusLine { line: &line });
-                return None;
-            }
             Reply::ReplyStarted { call, status } => {
                 to.run.reply_started(call.into(), status, now, self.stamp);
                 if self.alternatives.is_some() && !connection.engine.is_in_order() {
@@ -633,6 +643,9 @@ impl<N: Network> Connections<N> {
     ) {
         // What was understood before counts, even if it came in the same read.
         self.connections[key].record_protocol(to.run);
+        if let ProtocolError::BadStatusLine { line } = error {
+            to.run.observe(Observation::BadStatusLine { line });
+        }
         if let ProtocolError::Http2(error) = error {
             self.record_violation(key, error.reason.to_owned(), to.run);
             if error.is_not_http2() {
@@ -704,6 +717,14 @@ impl<N: Network> Connections<N> {
             None => failure::of_timeout(awaits).into(),
         };
         self.record_insecure(key, Failure::ClientTimeout, to.run);
+        // Where its calls have nothing in common but the connection, each of them counts.
+        let connection = &self.connections[key];
+        if connection.calls_end_alone(to.run) {
+            for call in connection.engine.pending().into_iter().skip(1) {
+                let due = to.run.call(call.into()).intended();
+                to.run.recorder.failed(due, cause.clone());
+            }
+        }
         self.fail_and_tell(key, cause, now, to);
     }
 

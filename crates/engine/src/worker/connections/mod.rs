@@ -603,6 +603,7 @@ impl<N: Network> Connections<N> {
     pub(super) fn close(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
         let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
         connection.record_stalls(run);
+        connection.record_protocol(run);
         let socket = quic::take_socket_figures(&mut self.network, self.quic.as_mut(), &mut connection);
         // Its last datagram is one of those that it sent.
         self.say_goodbye(&mut connection, now);

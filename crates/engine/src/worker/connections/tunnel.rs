@@ -30,8 +30,6 @@ pub(super) enum Progress {
     Pending,
     /// The tunnel is there: all further bytes are the server's.
     Open,
-    /// The status line of the reply is not one.
-    BadStatusLine(Vec<u8>),
     /// The proxy refused, with this status.
     Refused(u16),
     /// The proxy breaks HTTP.
@@ -98,7 +96,6 @@ impl Tunnel {
                     Progress::Failed(ProtocolError::Unsolicited)
                 }
                 Ok(Some(Event::ReplyDone { .. })) => Progress::Open,
-                Ok(Some(Event::BadStatusLine { line, .. })) => Progress::BadStatusLine(line),
                 // Nothing else that ends a call happens over HTTP/1.
                 Ok(Some(_)) => continue,
                 Ok(None) => Progress::Pending,

@@ -52,6 +52,9 @@ pub(in crate::worker) struct Call {
     /// The instant by which its reply must be complete, or go on before the status line is complete. `None` before the
     /// request is written, or without a time limit.
     deadline: Option<Instant>,
+    /// The instant by which it must be answered once a server has not processed it, however often it is made again. `None`
+    /// before, or without a time limit.
+    again_until: Option<Instant>,
     /// The instant by which its status line must be complete, once it has begun.
     status_line_due: Option<Instant>,
     /// It found most of the places free that calls may take at once, where the plan bounds them.
@@ -164,6 +167,24 @@ impl Call {
         self.deadline
     }
 
+    /// Returns the instant by which it must be written, if its connection has got on with that since `since`.
+    pub(in crate::worker) fn write_deadline(&self, since: Instant, run: &Run<'_>) -> Option<Instant> {
+        self.bounded(run.plan.timeouts.timeout.map(|limit| since + limit))
+    }
+
+    /// Returns the instant after which it is not made again.
+    pub(in crate::worker) fn again_until(&self) -> Option<Instant> {
+        self.again_until
+    }
+
+    /// Returns a deadline that is not later than the one of all attempts together.
+    fn bounded(&self, deadline: Option<Instant>) -> Option<Instant> {
+        match self.again_until {
+            None => deadline,
+            Some(until) => deadline.map(|deadline| deadline.min(until)),
+        }
+    }
+
     pub(in crate::worker) fn is_written(&self) -> bool {
         self.is_written
     }
@@ -268,6 +289,7 @@ impl Call {
         self.stalled = Duration::ZERO;
         self.is_written = false;
         self.deadline = None;
+        self.again_until = None;
         self.status_line_due = None;
         self.scanner = None;
         self.inspection = None;
@@ -304,6 +326,7 @@ impl Run<'_> {
             transport: None,
             is_written: false,
             deadline: None,
+            again_until: None,
             status_line_due: None,
             is_light: false,
             attempts: 0,
@@ -461,6 +484,15 @@ impl Run<'_> {
         call.reset();
     }
 
+    /// Takes a call back that the server has not processed. All attempts together have the time of one.
+    pub(in crate::worker) fn take_back(&mut self, key: CallKey, now: Instant) {
+        let call = &self.calls[key];
+        let begun = if call.is_sent() { call.sent } else { None }.unwrap_or(call.submitted);
+        let until = call.again_until.or_else(|| self.reply_deadline(begun));
+        self.reset_call(key, now);
+        self.calls[key].again_until = until;
+    }
+
     /// Takes a call back that was answered, and is to be made again.
     pub(in crate::worker) fn repeat_call(&mut self, key: CallKey) {
         self.calls[key].reset();
@@ -507,7 +539,7 @@ impl Run<'_> {
             self.recorder.request_sent(call.intended, size);
         }
         if !call.is_answering() {
-            call.deadline = deadline;
+            call.deadline = call.bounded(deadline);
         }
     }
 
@@ -571,7 +603,7 @@ impl Run<'_> {
         let call = &mut self.calls[key];
         let Phase::Sent { at } = call.phase else { unreachable!("a reply answers a request that was sent") };
         call.phase = Phase::Answering { at: now.max(at), status };
-        call.deadline = deadline;
+        call.deadline = call.bounded(deadline);
         self.recorder.reply_started(call.intended, status, now - at);
     }
 

@@ -35,7 +35,14 @@ fn whim(dice: &mut Dice, request: &StreamSeen) -> Vec<Deed> {
         4..7 => vec![Deed::Reset(delay, code::INTERNAL_ERROR)],
         7..9 => vec![Deed::Reply(NOW, reply), Deed::Reset(delay, code::REQUEST_CANCELLED)],
         9..12 => vec![Deed::Reply(delay, reply), Deed::GoAway(delay, None)],
-        12..14 => vec![Deed::GoAway(delay, Some(next / 8 * 4))],
+        12..13 => vec![Deed::GoAway(delay, Some(next / 8 * 4))],
+        13..14 => {
+            let end = delay + ms(dice.roll(2));
+            vec![
+                Deed::GoAway(delay, Some(0)),
+                Deed::Close(end, dice.of(&[code::NO_ERROR, code::EXCESSIVE_LOAD])),
+            ]
+        }
         14..16 => {
             vec![Deed::Reply(delay, reply), Deed::GoAway(delay, None), Deed::Close(ms(20), code::NO_ERROR)]
         }
@@ -157,6 +164,7 @@ fn check_random_run(seed: u64, options: &Options) {
     let reception = move |connection| match Dice(seed ^ connection as u64).roll(30) {
         0 => Reception::Refuse,
         1 => Reception::Ignore,
+        2 => Reception::Itself,
         _ => Reception::Accept,
     };
     let run = run(&plan, link, Receiving(reception, peer));

@@ -227,7 +227,7 @@ fn malformed_replies() -> Vec<Case> {
     let fields = |fields: &[(&str, &str)]| vec![says(&[&head(fields)])];
     let with = |name: &str, value: &str| fields(&[(":status", "200"), (name, value)]);
     let long = |length: &str| head(&[(":status", "200"), ("content-length", length)]);
-    let outside = "a status outside 100 to 599";
+    let outside = "a status outside 100 to 999";
     let name = "a field name with a character that it cannot have";
     let value = "a field value with a character that it cannot have";
     let blank = "a field value that begins or ends with white space";

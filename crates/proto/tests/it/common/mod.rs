@@ -157,8 +157,7 @@ pub(crate) fn check_calls(events: &[Event<'static>], pending: &[CallId], count: 
             | Event::ReplyHead { call, .. }
             | Event::StreamStarted { call, .. }
             | Event::ReplyBody { call, .. }
-            | Event::ReplyTrailers { call, .. }
-            | Event::BadStatusLine { call, .. } => (call, false),
+            | Event::ReplyTrailers { call, .. } => (call, false),
             Event::Draining | Event::Drained | Event::Upgraded { .. } => continue,
         };
         let is_pending = pending.contains(call);

@@ -182,14 +182,14 @@ fn a_server_that_does_not_read_what_it_asks_for_is_left() {
 // The end of a connection.
 
 #[test]
-fn goaway_returns_what_is_beyond_its_last_stream_and_may_say_less_later() {
+fn goaway_returns_what_is_beyond_its_last_stream_or_fails_it_with_the_code_of_an_error() {
     let script = server().goaway(5, code::NO_ERROR).goaway(1, code::INTERNAL_ERROR).head(1, OK, true);
     let outcome = play(options(), &gets(4), script.bytes());
     let expected = [
         returned(3),
         Event::Draining,
-        returned(1),
-        returned(2),
+        failed(1),
+        failed(2),
         started(0, 200),
         head(0, OK_TEXT),
         common::last(0, 14, 0, 0),

@@ -1,7 +1,7 @@
 //! The ends of connections, calls and sessions: failures, further attempts, closing.
 
 use httperf_proto::Undone;
-use httperf_stats::{Failure, FailureCause, SessionEnd};
+use httperf_stats::{CauseKind, Failure, FailureCause, SessionEnd};
 
 use crate::worker::connections::{Cx, Owner};
 use crate::worker::dispatch::{Dispatch, Policy, Timer, retry_pause};
@@ -117,7 +117,7 @@ impl Dispatch<'_> {
         cx: &mut Cx<'_, '_, N>,
     ) {
         let session = &self.sessions[owner.session];
-        if self.makes_calls_again() && session.has_queued(owner.slot) {
+        if self.makes_calls_again(owner.session) && session.has_more_for(owner.slot) {
             self.stop_issuing_early(owner.session, cx);
             self.drive_slot(owner, cx);
         } else if self.is_made_of_connections() {
@@ -151,7 +151,8 @@ impl Dispatch<'_> {
         self.drive_slot(owner, cx);
     }
 
-    /// The server has not processed a call: makes it again. `is_draining`: its connection takes no further calls.
+    /// The server has not processed a call: makes it again, on another connection if `is_draining`: its own takes no further
+    /// calls.
     pub(in crate::worker::dispatch) fn handle_returned<N: Network>(
         &mut self,
         owner: Owner,
@@ -162,34 +163,50 @@ impl Dispatch<'_> {
     ) {
         let was_sent = cx.run.call(call).is_sent();
         let intended = cx.run.call(call).intended();
-        cx.run.reset_call(call, cx.now);
-        if self.is_made_of_connections() && is_draining {
-            // It goes to another connection once this one is gone, or is not made.
-            if self.makes_calls_again() {
-                cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
+        cx.run.take_back(call, cx.now);
+        self.sessions[owner.session].has_returned |= is_draining;
+        // A server may end any number of connections as it restarts. One that refuses a stream twice has refused the call.
+        let retries = match self.policy {
+            Policy::Connections { makes_calls_again: false, .. } => 1,
+            _ if is_draining => self.plan.limits.retries,
+            _ => 1,
+        };
+        match self.try_again(owner, call, retries, cx) {
+            Ok(()) => cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent)),
+            Err(limit) => {
+                let cause = limit.map_or_else(|| failure::of_undone(why), Into::into);
+                self.handle_call_failed(owner, call, cause, cx);
             }
-            self.sessions[owner.session].slots[owner.slot].queue.push_back(call);
-        } else if self.try_again(owner, call, cx) {
-            cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
-        } else {
-            self.handle_call_failed(owner, call, failure::of_undone(why), cx);
         }
     }
 
-    /// Makes a call again, at once if it is the first time, and later each time after. Returns whether it may be.
-    fn try_again<N: Network>(&mut self, owner: Owner, call: CallKey, cx: &mut Cx<'_, '_, N>) -> bool {
+    /// Makes a call again, up to `retries` times in a row: at once the first time, and later each time after. If it may not
+    /// be, returns its cause of failure if that is the time limit of all attempts.
+    fn try_again<N: Network>(
+        &mut self,
+        owner: Owner,
+        call: CallKey,
+        retries: u32,
+        cx: &mut Cx<'_, '_, N>,
+    ) -> Result<(), Option<CauseKind>> {
         let attempts = cx.run.count_attempt(call);
-        if attempts > self.plan.limits.retries {
-            return false;
+        if attempts > retries.min(self.plan.limits.retries) {
+            return Err(None);
+        }
+        let until = cx.run.call(call).again_until();
+        if until.is_some_and(|until| until <= cx.now) {
+            return Err(Some(CauseKind::ReplyTimedOut));
         }
         let pause = retry_pause(&self.plan.limits, attempts);
         if pause.is_zero() {
             self.make_again(owner, call, cx);
         } else {
             self.sessions[owner.session].pausing.push(call);
-            self.set_timer(cx.now + pause, Timer::Again(owner.session, owner.slot as u32, call));
+            let next = cx.now + pause;
+            let at = until.map_or(next, |until| next.min(until));
+            self.set_timer(at, Timer::Again(owner.session, owner.slot as u32, call));
         }
-        true
+        Ok(())
     }
 
     /// The pause before another attempt is over, if the call is still to be made.
@@ -204,7 +221,12 @@ impl Dispatch<'_> {
             && let Some(place) = paused.pausing.iter().position(|&pausing| pausing == call)
         {
             paused.pausing.swap_remove(place);
-            self.make_again(Owner { session, slot }, call, cx);
+            let owner = Owner { session, slot };
+            if cx.run.call(call).again_until().is_some_and(|until| until <= cx.now) {
+                self.handle_call_failed(owner, call, CauseKind::ReplyTimedOut.into(), cx);
+            } else {
+                self.make_again(owner, call, cx);
+            }
         }
     }
 
@@ -231,7 +253,7 @@ impl Dispatch<'_> {
             }
             Policy::Sessions { sessions, .. } if sessions.retry_on_failure => {
                 cx.run.reset_call(call, cx.now);
-                if !self.try_again(owner, call, cx) {
+                if self.try_again(owner, call, self.plan.limits.retries, cx).is_err() {
                     cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
                     cx.run.abandon_call(call, cx.now);
                     self.end_session(owner.session, false, cx);

@@ -63,6 +63,8 @@ pub(super) struct Session<'a> {
     pub(super) is_light: bool,
     /// Its last attempt to connect came to no server.
     is_unreached: bool,
+    /// A server that takes no further calls has given some back, which are made again on another connection.
+    has_returned: bool,
 }
 
 /// A place for a connection, and the calls that are to travel on it.
@@ -115,6 +117,7 @@ impl<'a> Session<'a> {
             established: 0,
             is_light: false,
             is_unreached: false,
+            has_returned: false,
         }
     }
 
@@ -196,6 +199,11 @@ impl<'a> Session<'a> {
     /// Returns whether calls pause before another attempt.
     pub(super) fn is_pausing(&self) -> bool {
         !self.pausing.is_empty()
+    }
+
+    /// Returns whether calls are to be made on the connection of a slot: they wait for it, or pause.
+    fn has_more_for(&self, slot: usize) -> bool {
+        self.has_queued(slot) || !self.pausing.is_empty()
     }
 
     pub(super) fn pop_queued(&mut self, slot: usize) -> Option<CallKey> {
@@ -308,8 +316,15 @@ impl<'a> Dispatch<'a> {
         matches!(self.policy, Policy::Connections { opens_without_calls: true, .. })
     }
 
-    fn makes_calls_again(&self) -> bool {
-        matches!(self.policy, Policy::Connections { makes_calls_again: true, .. })
+    /// Returns whether a session whose connection the server closes, with calls left that it has not processed, makes them
+    /// again on another.
+    fn makes_calls_again(&self, key: SessionKey) -> bool {
+        match self.policy {
+            Policy::Connections { makes_calls_again, .. } => {
+                makes_calls_again || self.sessions[key].has_returned
+            }
+            _ => false,
+        }
     }
 
     fn closes_after_reply(&self) -> bool {
@@ -557,8 +572,11 @@ impl<'a> Dispatch<'a> {
         session.replies += 1;
         session.slots[owner.slot].failures = 0;
         if is_last || self.closes_after_reply() {
-            let unanswered = self.sessions[owner.session].visit.unanswered();
-            if self.makes_calls_again() && cx.connections.pending_count(connection) > 0 {
+            let session = &self.sessions[owner.session];
+            let unanswered = session.visit.unanswered();
+            let has_more = cx.connections.pending_count(connection) > 0
+                || session.has_returned && session.has_more_for(owner.slot);
+            if has_more && self.makes_calls_again(owner.session) {
                 self.stop_issuing_early(owner.session, cx);
             } else if self.is_made_of_connections() && unanswered > 1 {
                 // The workload is made of connections: this one ends here, though it did not fail.
