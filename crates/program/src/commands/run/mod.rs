@@ -8,7 +8,6 @@ mod options;
 mod shown;
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::io;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -62,7 +61,8 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     };
     if args.checks_only {
         if !gaps.is_empty() {
-            return Err(tell(program, &gaps));
+            gaps.iter().for_each(|gap| program.say_bare(gap));
+            return Err(fail_with(program, gaps.len()));
         }
         ensure_run_apart(&joined, &plan, &files.read).map_err(|error| program.fail(&error))?;
         return Ok(nothing_is_wrong(program, args));
@@ -197,7 +197,7 @@ pub(crate) fn elsewhere(
 }
 
 /// Prints all problems, with their number if there are several.
-fn tell(program: &Program, problems: &[impl Display]) -> ExitCode {
+fn tell(program: &Program, problems: &[FileProblem]) -> ExitCode {
     for problem in problems {
         // The hint, which is the last line, goes on with the option.
         match problem.missing_value() {
@@ -208,9 +208,13 @@ fn tell(program: &Program, problems: &[impl Display]) -> ExitCode {
             None => program.say_bare(problem),
         }
     }
-    match problems.len() {
-        0 | 1 => {}
-        count => program.say(format_args!("{count} problems")),
+    fail_with(program, problems.len())
+}
+
+/// Ends with this many problems, which have been told.
+fn fail_with(program: &Program, problems: usize) -> ExitCode {
+    if problems > 1 {
+        program.say(format_args!("{problems} problems"));
     }
     ExitCode::FAILURE
 }
