@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use httperf_proto::http2::{ConnectionError, Engine, ErrorCode, Options};
 use httperf_proto::request::{Request, RequestBody, RequestParts};
-use httperf_proto::{CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse};
+use httperf_proto::{CallId, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Undone};
 use httperf_testkit::http2::frames::{self, Frame, kind};
 
 pub(crate) const NOW: Duration = Duration::ZERO;
@@ -118,7 +118,8 @@ pub(crate) fn join(events: &mut Vec<Event<'static>>, event: Event<'_>) {
     }
 }
 
-/// Plays a server's bytes, and checks that the outcome is the same wherever they are cut.
+/// Plays a server's bytes, and checks that the outcome is the same wherever they are cut. Calls are undone for
+/// [`SOME_REASON`].
 #[track_caller]
 pub(crate) fn play(options: Options, requests: &[Request], bytes: &[u8]) -> Outcome {
     let whole = play_parts(options, requests, &[bytes]);
@@ -128,10 +129,23 @@ pub(crate) fn play(options: Options, requests: &[Request], bytes: &[u8]) -> Outc
     }
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     assert_eq!(play_parts(options, requests, &single), whole, "byte by byte");
-    whole
+    Outcome { events: without_reasons(whole.events), ..whole }
 }
 
-/// As [`play`], cut as it is.
+/// Any reason why a call is undone: where it matters, the tests of the engine expect it.
+const SOME_REASON: Undone = Undone::Rejected("some reason");
+
+/// Replaces the reasons why calls are undone.
+pub(crate) fn without_reasons(mut events: Vec<Event<'static>>) -> Vec<Event<'static>> {
+    for event in &mut events {
+        if let Event::CallFailed { why, .. } | Event::CallReturned { why, .. } = event {
+            *why = SOME_REASON;
+        }
+    }
+    events
+}
+
+/// As [`play`], cut as it is, with the reasons.
 #[track_caller]
 pub(crate) fn play_parts(options: Options, requests: &[Request], parts: &[&[u8]]) -> Outcome {
     let mut engine = connection(options, requests);
@@ -197,11 +211,11 @@ pub(crate) fn last(call: u64, header: u64, content: u64, footer: u64) -> Event<'
 }
 
 pub(crate) fn failed(call: u64) -> Event<'static> {
-    Event::CallFailed { call: CallId(call) }
+    Event::CallFailed { call: CallId(call), why: SOME_REASON }
 }
 
 pub(crate) fn returned(call: u64) -> Event<'static> {
-    Event::CallReturned { call: CallId(call) }
+    Event::CallReturned { call: CallId(call), why: SOME_REASON }
 }
 
 pub(crate) fn broken(code: u32, reason: &'static str) -> Result<(), ProtocolError> {

@@ -78,6 +78,6 @@ impl Pair {
     }
 
     fn take_events(&mut self) -> Vec<Event<'static>> {
-        std::mem::take(&mut self.events)
+        common::without_reasons(std::mem::take(&mut self.events))
     }
 }
