@@ -255,8 +255,10 @@ impl Observer for Printer<'_> {
                     program.say(format_args!("connection failed with unexpected error {errno} ({name})"));
                 }
             }
-            // What is wrong with HTTP/2 is counted by reason, and told when the run is over.
-            Observation::ProtocolError { error: ProtocolError::Http2(_) } => {}
+            // What is wrong with HTTP/2 is counted by reason, and told when the run is over. A bad status line was shown.
+            Observation::ProtocolError {
+                error: ProtocolError::Http2(_) | ProtocolError::BadStatusLine { .. },
+            } => {}
             Observation::ProtocolError { error } => {
                 if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
                     program.say(format_args!("a reply could not be understood: {error}"));
