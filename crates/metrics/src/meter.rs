@@ -334,6 +334,7 @@ pub(crate) mod tests {
             replies: 8,
             http_errors: 2,
             unexpected: 1,
+            error_replies: 3,
             failed_calls: 1,
             errors,
             open: 3,

@@ -33,11 +33,7 @@ impl Scripted {
 
 impl Peer for Scripted {
     fn accept(&mut self, _: usize, _: Duration) -> Reception {
-        match self.reception {
-            Reception::Accept => Reception::Accept,
-            Reception::Refuse => Reception::Refuse,
-            Reception::Ignore => Reception::Ignore,
-        }
+        self.reception
     }
 
     fn receive(&mut self, connection: usize, _: Duration, _: &[u8]) -> Vec<Action> {

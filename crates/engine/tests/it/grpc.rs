@@ -128,7 +128,7 @@ fn what_is_no_message_fails_a_call_of_status_ok() {
 #[test]
 fn a_unary_call_of_status_ok_has_one_message() {
     let bodies = [Vec::new(), message("a"), [message("a"), message("b")].concat()];
-    let answer = |request: &StreamSeen| ok().body(bodies[request.index].clone());
+    let answer = move |request: &StreamSeen| ok().body(bodies[request.index].clone());
     let summary = run(&over_grpc(connections(1, 3, 1), false), Link::default(), answering(answer)).summary;
     let unary = grpc(&summary);
     assert_eq!(unary.statuses.by_frequency(), [("INTERNAL", 2), ("OK", 1)]);

@@ -480,7 +480,7 @@ fn a_connection_to_itself_is_refused_in_every_kind_of_run() {
             let mut plan = plan.clone();
             plan.change(|plan| plan.request.version = version);
             if version == HttpVersion::Http11 && what == "pool" {
-                plan.change_calls(|workload| workload.pipeline = nonzero(1));
+                plan.change_calls(|workload| workload.pipeline = Some(nonzero(1)));
             }
             let run = run(&plan, Link::default(), Absent { of: 1, remainder: 0, peer: ok_after(NOW) });
             let summary = run.summary;

@@ -341,7 +341,7 @@ fn messages_are_the_same_on_any_thread() {
 }
 
 /// The longest silence of a server that owed something.
-fn stall(plan: &Plan, peer: impl Peer) -> Duration {
+fn stall(plan: &Plan, peer: impl Peer + 'static) -> Duration {
     run(plan, Link::default(), peer).summary.stall.map_or(NOW, |stall| stall.length)
 }
 

@@ -78,7 +78,9 @@ fn many() -> Summary {
     record_connection(&mut recorder, 1000, Duration::from_secs(120));
     recorder.tick(at(5_000_000));
     for failure in Failure::ALL {
-        recorder.failed(at(0), failure);
+        let cause =
+            CauseKind::ALL.into_iter().find(|kind| kind.class() == failure).expect("each class has causes");
+        recorder.failed(at(0), cause.into());
     }
     finish(recorder, micros(5_000_400))
 }

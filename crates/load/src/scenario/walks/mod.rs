@@ -105,8 +105,14 @@ fn walk<'a>(
                 let Answer(status, head, body) = answer(&line);
                 lines.push(line);
                 let (head, body) = (head.as_bytes(), body.as_bytes());
-                let reply =
-                    Reply { status, head, read_values, body, duration: Duration::ZERO, redirects: &[] };
+                let reply = Reply {
+                    status,
+                    head,
+                    read_values,
+                    body: Ok(body),
+                    duration: Duration::ZERO,
+                    redirects: &[],
+                };
                 let mut failed = Vec::new();
                 visit.judge(program, &reply, &mut clock, &mut scratch, &mut |check| failed.push(check));
                 lines.extend(failed.iter().map(|check| format!("check {check} failed")));

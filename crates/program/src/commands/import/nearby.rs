@@ -40,8 +40,6 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::*;
-
     #[test]
     fn only_files_below_the_folder_of_the_recording_are_read() {
         let outer = tempfile::tempdir().unwrap();

@@ -347,7 +347,6 @@ pub(super) mod examples {
 #[cfg(test)]
 mod tests {
     use httperf_stats::Failure;
-    use httperf_testkit::sim::Edit;
 
     use super::*;
 
