@@ -17,6 +17,8 @@ __all__ = [
     "ArrivalFigures",
     "BufferSize",
     "CallOutcome",
+    "CauseFigures",
+    "CauseKind",
     "Certificate",
     "Client",
     "Clocks",
@@ -27,8 +29,10 @@ __all__ = [
     "EarlyEnd",
     "EarlyRequests",
     "EcnMarks",
+    "ErrorFigures",
     "Errors",
     "FailedLook",
+    "FailureCauses",
     "Firsts",
     "Fleet",
     "FleetRank",
@@ -44,6 +48,7 @@ __all__ = [
     "Judged",
     "Kept",
     "KernelFigures",
+    "Lack",
     "Level",
     "Lifetimes",
     "LostRank",
@@ -55,7 +60,9 @@ __all__ = [
     "ModelFigures",
     "ModelSummary",
     "NoReply",
+    "NotMade",
     "Objective",
+    "Obstacle",
     "Part",
     "Pauses",
     "Percentile",
@@ -100,6 +107,7 @@ __all__ = [
     "ToldSeconds",
     "Transport",
     "UdpLosses",
+    "UnmadeCalls",
     "Usage",
     "Verdict",
     "VisitCounts",
@@ -169,7 +177,9 @@ class Part:
     client: Client | None = None
     """Index and number of generators (`--client`). Missing in older documents."""
     command: tuple[str, ...]
-    """Command line, starting with the name of the program. Invalid UTF-8 is replaced."""
+    """Command line, starting with the name of the program. Invalid UTF-8 is replaced, and `...` stands for what is
+    secret.
+    """
     ended_early: EarlyEnd | None = None
     """Reason for ending before the workload did, if it did."""
     httperf: str
@@ -282,6 +292,79 @@ class AllCalls:
     """Calls that were pending when the run ended."""
 
 
+CauseKind: TypeAlias = Literal[
+    "refused",
+    "unreachable",
+    "connect_timed_out",
+    "kernel_timed_out",
+    "connect_reset",
+    "no_descriptor",
+    "no_port",
+    "file_table_full",
+    "no_socket_file",
+    "not_permitted",
+    "system",
+    "proxy_refused",
+    "proxy_closed",
+    "proxy_timed_out",
+    "proxy_malformed",
+    "tls_alert",
+    "not_tls",
+    "tls_untrusted",
+    "tls_failed",
+    "tls_closed",
+    "tls_timed_out",
+    "tls_broken",
+    "tls_truncated",
+    "no_protocol",
+    "closed_unanswered",
+    "closed_mid_reply",
+    "reset_unanswered",
+    "reset_mid_reply",
+    "send_timed_out",
+    "reply_timed_out",
+    "body_timed_out",
+    "malformed",
+    "limit_exceeded",
+    "not_http",
+    "speaks_tls",
+    "speaks_http1",
+    "speaks_http2",
+    "stream_reset",
+    "reply_rejected",
+    "go_away",
+    "violation",
+    "quic_silent",
+    "quic_idle",
+    "quic_no_version",
+    "quic_closed",
+    "quic_reset",
+    "quic_violation",
+    "no_web_sockets",
+    "web_socket_violation",
+    "web_socket_unread",
+    "web_socket_cut",
+    "web_socket_timed_out",
+]
+"""Kind of cause."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CauseFigures:
+    """Failures of one cause."""
+
+    cause: CauseKind
+    """Kind of cause."""
+    detail: str
+    """What makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does."""
+    failures: int
+    """Number of failures."""
+    hint: str | None = None
+    """A remedy, or a question that leads to one."""
+    sentence: str
+    """The cause in a sentence."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
     """A figure of the latency with its 95 % confidence interval, in milliseconds."""
@@ -324,6 +407,32 @@ class Times:
     """99.99th percentile."""
     samples: int
     """Number of samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorFigures:
+    """Calls in error, of the calls that were due."""
+
+    connections_failed: int
+    """Connections that failed."""
+    connections_tried: int
+    """Connections that were tried."""
+    due: int
+    """Calls that were due: those that ended, and those that were pending when the run ended."""
+    ended: int
+    """Those of them that ended."""
+    failed: int
+    """Calls that failed: they had no complete reply, or could not be made."""
+    http_errors: int
+    """Calls with a reply of status 400 or above that is not the expected one, and failed no check."""
+    of_connections: bool
+    """True if the share is one of connections, as no calls are made."""
+    share: float | None = None
+    """Share (0 to 1) of the calls that were due that are in error: failed, answered with an error of HTTP, or with
+    an unexpected reply; of connections that failed, if no calls are made. `None` if none has ended.
+    """
+    unexpected: int
+    """Calls whose reply failed a check."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -483,6 +592,16 @@ class FailedLook:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotMade:
+    """Calls of a step that could not be made for the same reason."""
+
+    calls: int
+    """Number of calls."""
+    reason: str
+    """File and line of the step, and the reason, such as ``login.hurl:3: `token` has no value``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StepRow:
     """Calls of a step."""
 
@@ -506,6 +625,8 @@ class StepRow:
     """Replies of status 400 and above that failed no check."""
     latency_ms: Times
     """Latencies of completed calls in milliseconds, from the instants at which they were due."""
+    not_made: tuple[NotMade, ...] | None = None
+    """Calls among the failed ones that could not be made, by the reason. Each ended a visit."""
     origin: str
     """File and line of the step."""
     service_ms: Times
@@ -612,6 +733,8 @@ class RunFigures:
     """The same of all calls that were due, answered or not."""
     bytes_per_second: float
     """Bytes per second of requests and replies, as the classic report counts them."""
+    causes: tuple[CauseFigures, ...] | None = None
+    """The same by cause, most frequent first."""
     confidence: tuple[Confidence, ...]
     """Confidence intervals of the latency."""
     connect_ms: Times
@@ -626,6 +749,8 @@ class RunFigures:
     """Processor time of the program per reply, in microseconds; `None` if there are no replies."""
     duration_s: float
     """Length of the measured phase in seconds."""
+    error_share: ErrorFigures = field(default_factory=default(ErrorFigures, {'connections_failed': 0, 'connections_tried': 0, 'due': 0, 'ended': 0, 'failed': 0, 'http_errors': 0, 'of_connections': False, 'share': None, 'unexpected': 0}))
+    """Calls in error, of the calls that were due: the share of errors."""
     errors: int
     """Failed connections."""
     failed_ms: Times
@@ -708,6 +833,15 @@ class ArrivalFigures:
     """Intervals between arrivals, by their starts, minus their waits for room. Each worker has those between its own
     arrivals.
     """
+    light: DurationMoments = field(default_factory=default(DurationMoments, {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}))
+    """Times for which arrivals kept their place that found at least three quarters of them free, where the plan
+    bounds how many may go on at once: what the server takes while that bound delays nothing. Those of the warm-up
+    count as well.
+    """
+    opening: DurationMoments = field(default_factory=default(DurationMoments, {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}))
+    """Waits of calls for a connection that was opened for them, from when they were due until it was established.
+    They are part of the latency, and none of `waits`.
+    """
     span_due_ns: int
     """Time from the first to the last arrival started, by their due instants."""
     span_started_ns: int
@@ -716,6 +850,8 @@ class ArrivalFigures:
     """Number of them that were started."""
     waiting: int = 0
     """Number of those due that still waited for room when the run ended. They count among the unfinished calls."""
+    waits: Timing = field(default_factory=default(Timing, {'histogram': '', 'moments': {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}}))
+    """Their waits for room: of those that were held, and of those that still waited at the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -728,6 +864,19 @@ class Clocks:
     """
     service: Timing
     """From the first byte sent to the end: the time for which the server is accountable."""
+
+
+Tally: TypeAlias = dict[str, int]
+"""Number of occurrences by name.
+
+Whoever chooses the names, there are no more than 64 of them, and `other`. Which ones are kept follows from the
+names alone, not from their order: those without digits first, since these are the words of standards and our own;
+then those with the numbers of unknown codes; either in alphabetical order. So parts of a run add up in any order.
+"""
+
+
+FailureCauses: TypeAlias = dict[str, Tally]
+"""Failures by cause: as many as there are `Errors`(crate::Errors)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -766,10 +915,6 @@ class Groups:
     """Groups by name. Invalid UTF-8 in a name is replaced."""
     other: Group
     """Calls of further groups, seen when there were already 100."""
-
-
-Tally: TypeAlias = dict[str, int]
-"""Number of occurrences by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1156,6 +1301,10 @@ class Interval(IntervalMethods):
     arrivals: int
     """Arrivals (of connections or sessions) due in this interval that have started. What is told while the run goes
     on has those that were due earlier and started in it, and not those that start later.
+    """
+    error_replies: int = 0
+    """Complete replies that are errors: of an unexpected status of 400 or above, or that failed a check. A reply
+    that is both counts once.
     """
     errors: Errors
     """Failed connections by class."""
@@ -1607,6 +1756,24 @@ class StepStreams:
     """First tokens of models' answers."""
 
 
+Lack: TypeAlias = Literal["value", "list", "object", "bytes", "filter", "path"]
+"""Reason for which a variable cannot be filled in."""
+
+
+Obstacle: TypeAlias = str | dict[str, Any]
+"""Reason for which a visit cannot make its next call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnmadeCalls:
+    """Calls of one step that could not be made for the same reason."""
+
+    calls: int
+    """Number of calls, each the end of a visit."""
+    obstacle: Obstacle
+    """Reason."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepFigures:
     """Calls of one step."""
@@ -1617,6 +1784,8 @@ class StepFigures:
     """Calls, by outcome, with their times."""
     checks_made: int
     """Number of checks made, the expected status among them. After a failed status or capture, no others are made."""
+    drained: int = 0
+    """Replies among them that came in the drain."""
     failed_captures: tuple[int, ...]
     """Number of replies without the value of each capture, in the order of the plan."""
     failed_checks: tuple[int, ...]
@@ -1627,6 +1796,8 @@ class StepFigures:
     """Latency of all calls, whatever their outcome."""
     unfinished: Timing | None = None
     """Times for which calls that the end of the run left unfinished had been due."""
+    unmade: tuple[UnmadeCalls, ...] | None = None
+    """Visits among them whose call could not be made, by the reason. Each of these calls is one that failed."""
     wrong_statuses: StatusCodes | None = None
     """Statuses of the replies whose status was not the expected one."""
 
@@ -1657,6 +1828,8 @@ class PhaseVisits:
 class Visits:
     """Visits of scenarios, by the load phase in which the visit, or the call, was due."""
 
+    feed_used_up: int | None = None
+    """Number of the feed that had no row left for a further visit: none started any more."""
     phases: tuple[PhaseVisits, ...]
     """Figures of each load phase, in order."""
 
@@ -1795,6 +1968,8 @@ class Summary(SummaryMethods):
     """Calls that could not be reported to an observer."""
     calls_not_offered: int
     """Calls not made for that reason."""
+    causes: FailureCauses | None = None
+    """The same by cause. Empty in results from versions that did not count them."""
     closed_early: int
     """Connections of a connection workload that the server closed, as announced, before their last call."""
     compressed: Compressed = field(default_factory=default(Compressed, {'bytes': 0, 'decoded_bytes': 0, 'replies': 0}))
@@ -1848,7 +2023,7 @@ class Summary(SummaryMethods):
     replay: ReplayFigures | None = None
     """Comparison with the recording, if the workload is a replay."""
     replies: int
-    """Complete replies of status 100 to 599."""
+    """Complete replies of status 100 to 999."""
     reply_rates: RateSamples
     """Replies per second at the sampling instants."""
     reply_windows: RateWindows = ()
