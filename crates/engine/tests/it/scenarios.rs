@@ -306,17 +306,11 @@ fn a_call_that_cannot_be_made_is_a_failed_call_with_its_reason() {
         ("POST {{base}}/x\n```\n{{l}}\n```\n", "l", Lack::List),
         ("POST {{base}}/x\n[Form]\nf: {{o}}\n", "o", Lack::Object),
         ("GET {{base}}/x\n[Query]\nq: {{row}}\n", "row", Lack::Value),
-        ("GET {{base}}/{{u}}\n", "u", Lack::Value),
     ] {
-        let steps = match variable {
-            // An assignment in between belongs to the step behind it.
-            "u" => r#"{ run = "l.hurl" }, { set = { u = "{{row}}" } }, { run = "use.hurl" }"#,
-            _ => r#"{ run = "l.hurl" }, { run = "use.hurl" }"#,
-        };
-        let steps = steps.replacen("l.hurl\"", "l.hurl\", feed = \"f\"", 1);
+        let steps = r#"{ run = "l.hurl", feed = "f" }, { run = "use.hurl" }"#;
         let plan = one(
             "[feed.f]\nfile = \"f.jsonl\"\norder = \"cycle\"\n[arrivals]\nusers = 1\nvisits = 6\n",
-            &steps,
+            steps,
             &[("l.hurl", lists), ("f.jsonl", "{\"other\":1}\n{\"row\":1}\n"), ("use.hurl", use_it)],
         );
         let peer = answering(ms(1), |_| reply(200, "", r#"{"list":[1],"object":{"a":1},"text":"t"}"#));
@@ -327,8 +321,8 @@ fn a_call_that_cannot_be_made_is_a_failed_call_with_its_reason() {
         let step = &scenario(&run, 0).steps[1];
         let [unmade] = &step.unmade[..] else { panic!("{use_it}: {:?}", step.unmade) };
         let Obstacle::Variable { slot, lack: found } = unmade.obstacle else { panic!("{unmade:?}") };
-        let named = if variable == "u" { "row" } else { variable };
-        assert_eq!((&*scenarios.variables[slot as usize].name, found, unmade.calls), (named, lack, failed));
+        let name = &*scenarios.variables[slot as usize].name;
+        assert_eq!((name, found, unmade.calls), (variable, lack, failed));
         assert_eq!(step.calls.outcomes[CallOutcome::Failure as usize], failed, "each is a call that failed");
         assert_eq!(run.summary.calls_with(CallOutcome::Failure).latency.moments.count(), failed);
         assert_eq!(requests(&run).len() as u64, 12 - failed, "nothing of them was sent");

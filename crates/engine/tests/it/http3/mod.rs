@@ -4,6 +4,7 @@
 mod random;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use httperf_engine::{Observation, Observer, Silent};
 use httperf_plan::{
     Arrivals, Body, BodyPart, HttpVersion, MaxDatagram, Plan, Quic, QuicWindow, Resumption, Shard, Template,
-    Timeouts, Tls, UNLIMITED, Workload,
+    Timeouts, Tls, UNLIMITED, UriSource, Workload,
 };
 use httperf_stats::{
     CallOutcome, Failure, HandshakeKind, Http2Summary, QuicSummary, Summary, Timing, TlsSummary,
@@ -21,7 +22,7 @@ use httperf_testkit::http3::{code, frame};
 use httperf_testkit::quic::{Config, Options};
 use httperf_testkit::sim::{
     Action, Edit, Http3Deed as Deed, Http3Peer, Link, Peer, Reception, Run, StreamSeen, Trace, at_once,
-    calls, connections, nonzero, run, run_shard, scenarios, sessions, uniform,
+    calls, connections, listed, nonzero, run, run_shard, scenarios, sessions, uniform,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -563,11 +564,12 @@ fn a_stream_that_is_reset_fails_its_call_and_no_other() {
 
 #[test]
 fn requests_that_are_rejected_are_made_again() {
-    // Every second one at first.
+    // Each of them is rejected at first.
     let peer = || {
-        Http3Peer::new(|request: &StreamSeen| match request.index % 2 {
-            0 => vec![Deed::Reset(ms(1), code::REQUEST_REJECTED)],
-            _ => vec![Deed::Reply(ms(1), ok())],
+        let mut seen = HashSet::new();
+        Http3Peer::new(move |request: &StreamSeen| match seen.insert(request.uri().to_owned()) {
+            true => vec![Deed::Reset(ms(1), code::REQUEST_REJECTED)],
+            false => vec![Deed::Reply(ms(1), ok())],
         })
     };
     let plans = [
@@ -576,11 +578,13 @@ fn requests_that_are_rejected_are_made_again() {
         over_http3(sessions(5, uniform(10, 2, ms(1)))),
     ];
     for plan in plans {
+        let uris = listed((0..50).map(|n| format!("/{n}").into_bytes()));
+        let plan = plan.with(|plan| plan.uris = UriSource::List { uris, wrap: false });
         let run = run(&plan, far(1), peer());
         check_answered(&run, 50);
         let figures = http3(&run.summary);
         assert_eq!(figures.unprocessed, figures.retried);
-        assert!(figures.retried >= 25, "{figures:?}");
+        assert_eq!(figures.retried, 50, "{figures:?}");
     }
 }
 

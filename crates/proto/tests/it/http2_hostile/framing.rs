@@ -33,8 +33,11 @@ fn a_server_that_speaks_http1_is_told_from_a_broken_one() {
 
 #[test]
 fn what_is_no_http_at_all_is_refused() {
-    for bytes in [&b"220 mail.example.org ESMTP\r\n"[..], b"\x15\x03\x01\x00\x02\x02\x46\0\0"] {
-        breaks(&Script::new().raw(bytes), code::PROTOCOL_ERROR, "the server's first bytes are not HTTP");
+    for (bytes, reason) in [
+        (&b"220 mail.example.org ESMTP\r\n"[..], "the server's first bytes are not HTTP"),
+        (b"\x15\x03\x01\x00\x02\x02\x46\0\0", "the server speaks TLS"),
+    ] {
+        breaks(&Script::new().raw(bytes), code::PROTOCOL_ERROR, reason);
     }
     breaks(&Script::new().raw(&[0; 20]), code::PROTOCOL_ERROR, "a DATA frame on stream 0");
 }

@@ -5,13 +5,12 @@ use super::*;
 // What replies say.
 
 #[test]
-fn a_reply_has_one_status_between_100_and_599() {
+fn a_reply_has_one_status_between_100_and_999() {
     for fields in [
         &[("server", "x")][..],
         &[(":status", "200"), (":status", "200")],
         &[(":status", "99")],
         &[(":status", "099")],
-        &[(":status", "600")],
         &[(":status", "abc")],
         &[(":status", "")],
         &[(":status", "2000")],
