@@ -142,7 +142,7 @@ impl WebSocketSummary {
     }
 
     /// Records that this program ended a WebSocket at a limit of its own.
-    pub fn give_up(&mut self, reason: String) {
+    pub fn give_up(&mut self, reason: &str) {
         self.closes.add(format!("client, as {reason}"));
     }
 

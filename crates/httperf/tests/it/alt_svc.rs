@@ -242,7 +242,7 @@ fn http1_learns_as_well() {
     let ran = server.run("--num-conns 4 --tls-alpn http/1.1");
     check_answered(&ran, 4);
     assert_eq!(http(&ran).spoken.count("HTTP/1.1"), 4, "{ran}");
-    assert!(ran.line("alt-svc").ends_with("; not followed: --tls-alpn does not offer it"), "{ran}");
+    assert!(ran.line("alt-svc").ends_with("; not followed: ALPN does not offer it"), "{ran}");
     let mut config = Config { http2: None, http3: Some(Http3::default()), ..Config::default() };
     config.tls = Some(Tls::new(Credentials::self_signed(KeyType::default(), &config.listen)));
     let running = spawn(config).unwrap();

@@ -41,7 +41,7 @@ fn a_limit_on_the_size_of_files_is_met_as_a_full_disk_is() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), output.status.signal()), (Some(1), None), "{option}: {said}");
         assert!(said.contains("--calls: cannot write `c.csv`: File too large"), "{option}: {said}");
-        assert!(String::from_utf8_lossy(&output.stdout).contains("replies 600"), "{option}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("Total: connections 600 "), "{option}");
         assert!(check_whole(&bench.path("c.csv")) > 50, "what fits is there");
     }
     let refused = run("--output r.json");

@@ -286,7 +286,7 @@ fn what_cannot_be_is_said_in_one_sentence() {
     }
     let nowhere = finish(1, "--http-version 3 --ssl --qlog file/logs", &[("file", b"")]);
     assert_eq!(nowhere.exit, Exit::Code(1), "{nowhere}");
-    assert!(nowhere.stderr.contains("--qlog: cannot write in file/logs: "), "{nowhere}");
+    assert!(nowhere.stderr.contains("cannot write qlog files in file/logs: "), "{nowhere}");
     let nobody = finish(free_port(), "--http-version 3 --ssl", &[]);
     assert!(nobody.stderr.contains("the first TLS handshake failed: connection refused"), "{nobody}");
 }

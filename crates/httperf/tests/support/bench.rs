@@ -55,7 +55,7 @@ impl Bench {
     }
 
     pub(crate) fn expand(&self, arguments: &str) -> String {
-        arguments.replace('@', &format!("{}/", self.folder.path().display()))
+        arguments.replace(" @", &format!(" {}/", self.folder.path().display()))
     }
 }
 

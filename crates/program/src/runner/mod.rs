@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observer, Part, Recording, StopRequest};
+use httperf_engine::{Observer, Part, Recording, SocketError, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_run::Provenance;
@@ -68,7 +68,13 @@ impl Runner {
         for plan in plans {
             httperf_engine::rehearse(plan).map_err(|error| {
                 let hint = error.hint();
-                let status = program.fail(&error.into());
+                let option = option_of(&error);
+                let error = anyhow::Error::from(error);
+                let error = match option {
+                    Some(option) => error.context(option),
+                    None => error,
+                };
+                let status = program.fail(&error);
                 hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
                 status
             })?;
@@ -186,5 +192,14 @@ impl Runner {
             ended if ended == ExitCode::SUCCESS => status,
             ended => ended,
         }
+    }
+}
+
+/// Returns the option whose value this machine refuses.
+pub(crate) fn option_of(error: &SocketError) -> Option<&'static str> {
+    match error {
+        SocketError::ForeignSource(_) | SocketError::Source { .. } => Some("--myaddr"),
+        SocketError::Option { option: "TCP Fast Open", .. } => Some("--tcp-fastopen"),
+        SocketError::Option { .. } => None,
     }
 }

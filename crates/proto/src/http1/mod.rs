@@ -649,7 +649,7 @@ impl Engine {
                 Ok(line) => line,
             };
             let switches = status == head::SWITCHING_PROTOCOLS;
-            if !head::is_interim(status) && !(switches && self.options.upgrades) {
+            if !(head::is_interim(status) || switches && self.options.upgrades) {
                 *started = true;
                 if switches && !self.has_asked_to_switch() {
                     return Err(ProtocolError::Unasked101);

@@ -140,7 +140,7 @@ const OBJECTIVES: [(&str, Has); 21] = [
     ("checks>=90%", Has::AllScopes),
     ("checks>90%", Has::AllScopes),
     ("abandoned<5%", Has::AllScopes),
-    ("replies>=95/s", Has::AllScopes),
+    ("replies>=98/s", Has::AllScopes),
     ("session.p50<1s", Has::NoStep),
     ("session.max<1s", Has::NoStep),
     ("response.p50<200ms", Has::WholeRun),

@@ -129,8 +129,7 @@ fn a_run_of_a_fixed_number_of_connections_is_judged_by_the_last_waits() {
 #[test]
 fn connections_of_several_calls_and_pools_count_by_their_calls() {
     check(&at(20.0, connections(UNLIMITED, 5, 1)), endless_queue(200.0), 1.0);
-    // Part of the wait is attributed to the server's service time.
-    check(&at(80.0, connections(UNLIMITED, 5, 1)), endless_queue(200.0), 0.54);
+    check(&at(80.0, connections(UNLIMITED, 5, 1)), endless_queue(200.0), 0.5);
     check(&at(80.0, calls(UNLIMITED, 1.0, 10)), endless_queue(100.0), 1.0);
     check(&at(200.0, calls(UNLIMITED, 1.0, 10)), endless_queue(100.0), 0.5);
     check(&at(50.0, connections(UNLIMITED, 0, 1)), endless_queue(100.0), 1.0);
@@ -172,7 +171,7 @@ fn overload_shows_whatever_queue_the_warm_up_left() {
             let told = format!("warm-up {warmup} ms, drain {drain} ms");
             for plan in [connections(UNLIMITED, 1, 1), calls(UNLIMITED, 1.0, 10), capped()] {
                 let share = share(&timed(plan, 1000.0), 0);
-                assert!((share - 0.1).abs() < 0.02, "{share}, {told}");
+                assert!((share - 0.1).abs() < 0.04, "{share}, {told}");
             }
             // A server with a delay of its own may owe what was due during that.
             let share_of_slow = share(&timed(connections(UNLIMITED, 1, 1), 1000.0), 700);

@@ -176,10 +176,10 @@ fn streams_after(delay: Duration, streams: u32) -> impl Peer {
         .settings(&[(MAX_CONCURRENT_STREAMS, streams)])
 }
 
-/// A second of calls at this rate, on as many connections and streams as they need, that may all be answered.
+/// Calls at this rate for a second, or thirty if they are few, on as many connections and streams as they need, that may all be answered.
 fn as_needed(rate: f64, version: HttpVersion) -> Plan {
     let mut plan = calls(UNLIMITED, rate, 1).with(|plan| {
-        plan.runtime = Some(seconds(if rate < 100.0 { 30 } else { 3 }));
+        plan.runtime = Some(seconds(if rate < 100.0 { 30 } else { 1 }));
         plan.phases = Phases { drain: seconds(20), ..Phases::default() };
         plan.request.version = version;
     });

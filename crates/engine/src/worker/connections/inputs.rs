@@ -14,7 +14,7 @@ use super::transport::{Read, ReadKind};
 use super::tunnel::Progress;
 use super::{Connections, Cx, Event, EventKind, Handler, Sinks, at_instant, poll_key};
 use crate::failure::{self, Awaits};
-use crate::worker::run::{Answer, Run};
+use crate::worker::run::{Answer, Call, Run};
 use crate::worker::{CallKey, ConnectionKey};
 use crate::{Network, Observation, Ready, Received};
 
@@ -114,7 +114,7 @@ impl<N: Network> Connections<N> {
             // The handler may have ended the connection, and other calls.
             let Some(connection) = self.connections.get_mut(key) else { return };
             let complete = to.run.find_call(call).filter(|call| call.done_at().is_some());
-            let Some(content) = complete.map(|call| call.streamed_size()) else { continue };
+            let Some(content) = complete.map(Call::streamed_size) else { continue };
             if let Some(mut reply) = connection.engine.end_early(at_instant(now), call.into()) {
                 if let Reply::ReplyDone { size, .. } = &mut reply {
                     size.content = content;
@@ -293,7 +293,7 @@ impl<N: Network> Connections<N> {
     fn catch_up<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let Some(Halt { call, arrived, stamp, .. }) = self.connections[key].halt.as_deref() else { return };
         let (call, arrived, stamp) = (*call, *arrived, *stamp);
-        if to.run.find_call(call).is_some_and(|found| found.is_talking()) {
+        if to.run.find_call(call).is_some_and(Call::is_talking) {
             self.stamp = stamp;
             self.hear_talk(key, call, &[], arrived, to);
             self.stamp = None;

@@ -942,7 +942,7 @@ impl Run<'_> {
         let due = self.calls[key].intended;
         let most = self.plan.limits.message_size;
         self.recorder.websocket(due, |figures| {
-            figures.give_up(format!("more than {most} bytes waited to be sent"));
+            figures.give_up(&format!("more than {most} bytes waited to be sent"));
         });
     }
 

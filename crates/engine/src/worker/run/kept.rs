@@ -232,15 +232,19 @@ mod tests {
 
     #[test]
     fn the_reason_why_a_body_cannot_be_read_is_kept() {
-        for (coding, body, expected) in [
-            ("compress", &b"abc"[..], "its content coding is unknown, or there are several"),
-            ("gzip, br", GZIP, "its content coding is unknown, or there are several"),
-            ("gzip", b"this is plain text", "it is not of the content coding that it names"),
-            ("gzip", &GZIP[..20], "its content coding ends early"),
-            ("gzip", GZIP, "it is larger than what is kept of a body"),
+        for (coding, body, limit, expected) in [
+            ("compress", &b"abc"[..], 3, "its content coding is unknown, or there are several"),
+            ("gzip, br", GZIP, 3, "its content coding is unknown, or there are several"),
+            ("gzip", b"this is plain text", 3, "it is not of the content coding that it names"),
+            ("gzip", &GZIP[..20], 3, "its content coding ends early"),
+            ("gzip", GZIP, 2, "it is larger than what is kept of a body"),
         ] {
             let mut kept = Kept::default();
-            kept.start(&block(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n")), true, 2);
+            kept.start(
+                &block(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n")),
+                true,
+                limit,
+            );
             kept.push(body);
             kept.finish();
             assert_eq!(kept.body(), Err(expected), "{coding}");

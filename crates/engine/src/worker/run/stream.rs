@@ -687,6 +687,6 @@ mod tests {
         let long = format!("data: {}\n\n", "x".repeat(5000));
         assert_eq!(read(&Streams::default(), 200, STREAM, &[(10, &long)]).0.oversized, 1);
         let other = Content { is_event_stream: false, ..STREAM };
-        assert!(read(&MODEL, 200, other, &[(10, &long), (20, &long)]).2.model.unwrap().is_malformed);
+        assert!(!read(&MODEL, 200, other, &[(10, &long), (20, &long)]).2.model.unwrap().is_answer());
     }
 }

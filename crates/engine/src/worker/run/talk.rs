@@ -291,7 +291,7 @@ impl Talk {
                 _ => CauseKind::WebSocketViolation.with(violation.to_string()),
             });
             cx.recorder.websocket(cx.due, |figures| match violation {
-                Violation::LongMessage { .. } => figures.give_up(format!("{violation} came")),
+                Violation::LongMessage { .. } => figures.give_up(&format!("{violation} came")),
                 _ => figures.violate(violation.to_string()),
             });
             self.flush(cx);

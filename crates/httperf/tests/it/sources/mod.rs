@@ -371,7 +371,7 @@ fn fast_open_sends_requests_with_the_syn_once_there_is_a_cookie() {
     let refused = peer!(in_network("echo 2 > /proc/sys/net/ipv4/tcp_fastopen", ten));
     assert_eq!(
         refused,
-        "status 1\nhttperf: --tcp-fastopen: this system refuses it: Operation not supported (os error 95)\n\
+        "status 1\nhttperf: --tcp-fastopen: this system refuses TCP Fast Open: Operation not supported (os error 95)\n\
          hint: sysctl -w net.ipv4.tcp_fastopen=1\nTCPFastOpenActive 0\n"
     );
 }
@@ -405,7 +405,8 @@ fn an_address_of_another_machine_is_refused_before_any_connection() {
     ] {
         let run = run(&format!("{server} --myaddr {pool}"));
         assert_eq!(run.exit, Exit::Code(1), "{run}");
-        let message = format!("httperf: --myaddr: expected addresses of this machine, got `{address}`\n");
+        let message =
+            format!("httperf: --myaddr: expected local addresses of this machine, got `{address}`\n");
         assert_eq!(run.stderr, message);
     }
     assert_eq!(nginx.log(0), [""; 0]);

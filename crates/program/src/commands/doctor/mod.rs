@@ -33,7 +33,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 /// Looks, and says what it found.
 fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
     httperf_engine::try_sources(&args.sources).map_err(|error| {
-        program.say(&error);
+        program.say(format_args!("--myaddr: {error}"));
         ExitCode::FAILURE
     })?;
     let findings = checks::all(&System::this(), &args.need());
