@@ -172,7 +172,7 @@ const fn words(cause: CauseKind) -> Words {
             "ended without a close_notify",
         ),
         CauseKind::NoProtocol => {
-            ("{server} does not speak {protocol}: {detail}", "not in {protocol}: {detail}")
+            ("{server} does not speak {protocol}: {detail}", "in another protocol: {detail}")
         }
 
         CauseKind::ClosedUnanswered => {
@@ -429,7 +429,10 @@ mod tests {
     }
 
     fn over(version: HttpVersion) -> Plan {
-        plan().with(|plan| plan.request.version = version)
+        plan().with(|plan| {
+            plan.request.version = version;
+            plan.tls = (version == HttpVersion::Http3).then(Default::default);
+        })
     }
 
     /// What a cause is in words, with its remedy.

@@ -243,7 +243,6 @@ fn malformed_replies() -> Vec<Case> {
         case("a short status", fields(&[(":status", "20")]), malformed, outside),
         case("a long status", fields(&[(":status", "2000")]), malformed, outside),
         case("a low status", fields(&[(":status", "099")]), malformed, outside),
-        case("a high status", fields(&[(":status", "600")]), malformed, outside),
         case("a status that is no number", fields(&[(":status", "2x0")]), malformed, outside),
         // Section 4.3.
         case(
