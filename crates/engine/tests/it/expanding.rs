@@ -49,7 +49,7 @@ fn replies_that_expand_are_complete_and_the_connection_goes_on() {
                 actions
             });
             let summary = run(&plan, Link::default(), peer).summary;
-            let replies = u64::from(calls) * 2;
+            let replies = calls * 2;
             assert_eq!((summary.replies, summary.compressed.replies), (replies, replies), "{coding}");
             assert_eq!(summary.compressed.decoded_bytes, replies * SIZE, "{coding}");
         }

@@ -486,7 +486,7 @@ fn requests_of_a_run_come_back_from_an_archive_commands_and_a_capture() {
     // A file of GoReplay.
     let mut capture = Vec::new();
     for (number, request) in requests.iter().enumerate() {
-        write!(capture, "1 {number:024x} {} 0\n", 1_700_000_000_000_000_000u64 + number as u64 * 50_000_000)
+        writeln!(capture, "1 {number:024x} {} 0", 1_700_000_000_000_000_000u64 + number as u64 * 50_000_000)
             .unwrap();
         write!(capture, "{} {} HTTP/1.1\r\n", request.method, request.target).unwrap();
         for (name, value) in &request.fields {

@@ -288,7 +288,7 @@ fn a_server_of_python_s_websockets_agrees() {
     let (ran, closed) = run("--uri /close --num-conns 4");
     assert_eq!(
         (closed.closes.by_frequency(), ran.summary.mismatches.close),
-        (vec![("server 4001", 4)], 4),
+        (vec![("server 4001: as asked", 4)], 4),
         "{ran}"
     );
 }

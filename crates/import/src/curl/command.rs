@@ -512,7 +512,7 @@ fn joined(data: Vec<Data>, reader: &mut Reader<'_>) -> Result<Vec<u8>, String> {
         match piece {
             Piece::Bytes(bytes) => whole.extend_from_slice(&bytes),
             Piece::Encoded(encoded) => {
-                whole.extend_from_slice(encoded.text(reader, "--data-urlencode")?.as_bytes())
+                whole.extend_from_slice(encoded.text(reader, "--data-urlencode")?.as_bytes());
             }
             Piece::File { path, strips } => {
                 let source = if path == "-" { Source::Stdin } else { Source::File(&path) };

@@ -71,7 +71,7 @@ pub fn read(
                 requests.extend(command.requests);
             }
             Err(flaw) => {
-                leave_out(&mut report, &mut first_flaw, "commands that cannot be carried over", flaw)
+                leave_out(&mut report, &mut first_flaw, "commands that cannot be carried over", flaw);
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[ToolOption<State>] = &[
         match text.parse::<u64>() {
             Ok(offset) => state.range = Some(format!("{offset}-")),
             Err(_) => {
-                state.notes.push(format!("-C {text}: expected an offset, as nothing is kept to go on from"))
+                state.notes.push(format!("-C {text}: expected an offset, as nothing is kept to go on from"));
             }
         }
         Ok(())
@@ -76,7 +76,9 @@ pub(super) const OPTIONS: &[ToolOption<State>] = &[
             true => state.cookies.push(text.to_owned()),
             false if text.is_empty() => {}
             false => {
-                state.notes.push(format!("-b {text}: files of cookies are not read; -b NAME=VALUE sends one"))
+                state
+                    .notes
+                    .push(format!("-b {text}: files of cookies are not read; -b NAME=VALUE sends one"));
             }
         }
         Ok(())

@@ -58,7 +58,8 @@ pub(super) fn add(pool: &mut DescriptorPool, files: Vec<FileDescriptorProto>) ->
 
 /// Checks what the entries of maps consist of.
 fn check(message: &DescriptorProto) -> Result<(), String> {
-    let is_map_entry = message.options.as_ref().is_some_and(|options| options.map_entry());
+    let is_map_entry =
+        message.options.as_ref().is_some_and(prost_reflect::prost_types::MessageOptions::map_entry);
     if is_map_entry {
         let [key, value] =
             MAP_ENTRY.map(|number| message.field.iter().find(|field| field.number() == number));
@@ -136,8 +137,9 @@ fn lower(file: &mut FileDescriptorProto, features: &FileFeatures) {
 fn lower_message(message: &mut DescriptorProto, features: &MessageFeatures, of_parent: Features) {
     let own = features.options.and_then(|options| options.features).unwrap_or_default();
     let of_message = own.or(of_parent);
-    let is_map =
-        |nested: &&DescriptorProto| nested.options.as_ref().is_some_and(|options| options.map_entry());
+    let is_map = |nested: &&DescriptorProto| {
+        nested.options.as_ref().is_some_and(prost_reflect::prost_types::MessageOptions::map_entry)
+    };
     let maps: Vec<String> =
         message.nested_type.iter().filter(is_map).map(|map| map.name().to_owned()).collect();
     let is_map_entry = is_map(&&*message);

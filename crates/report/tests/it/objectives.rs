@@ -213,7 +213,7 @@ fn every_objective_can_be_met_and_missed_in_every_scope_and_form() {
                 let plan = plan.clone().with(|plan| match scope {
                     None => plan.objectives.all = vec![objective],
                     Some(scope) => {
-                        plan.objectives.scoped = vec![ScopedObjective { scope: scope.clone(), objective }]
+                        plan.objectives.scoped = vec![ScopedObjective { scope: scope.clone(), objective }];
                     }
                 });
                 let document = Document::new(documents::part(), plan, summary.clone());

@@ -253,7 +253,8 @@ impl Table {
     /// Writes the rows that wait. If that fails, no part of a row remains.
     fn write_out(&mut self) -> io::Result<()> {
         let writer = csv::Writer::from_writer(Vec::new());
-        let rows = mem::replace(&mut self.rows, writer).into_inner().map_err(|error| error.into_error())?;
+        let rows =
+            mem::replace(&mut self.rows, writer).into_inner().map_err(csv::IntoInnerError::into_error)?;
         let mut rest = &rows[..];
         while !rest.is_empty() {
             match self.file.write(rest) {
