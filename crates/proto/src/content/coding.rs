@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use flate2::write::MultiGzDecoder;
 
-use super::expand::{Brotli, Deflate};
+use super::expand::{Brotli, Deflate, Zstd};
 use crate::http1::values;
 
 /// The compression of a body.
@@ -25,12 +25,7 @@ pub enum Coding {
     Zstd,
 }
 
-/// The base-2 logarithm of the largest window that a Zstandard body may use.
-///
-/// <https://www.rfc-editor.org/rfc/rfc9659#section-3>
-const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-
-/// The number of decompressed bytes that a decoder passes on at once; those of gzip and Zstandard have the same.
+/// The number of decompressed bytes that a decoder passes on at once; that of gzip has the same.
 pub(super) const PIECE: usize = 32 * 1024;
 
 /// The number of pieces that a decoder passes on in one step: some hundred microseconds of work.
@@ -81,7 +76,7 @@ enum Inner<W: Write> {
     Gzip(Box<MultiGzDecoder<W>>),
     Deflate(Box<Deflate<W>>),
     Brotli(Box<Brotli<W>>),
-    Zstd(Box<zstd::stream::write::Decoder<'static, W>>),
+    Zstd(Box<Zstd<W>>),
 }
 
 impl<W: Write> Decoder<W> {
@@ -95,11 +90,7 @@ impl<W: Write> Decoder<W> {
             Coding::Gzip => Inner::Gzip(Box::new(MultiGzDecoder::new(writer))),
             Coding::Deflate => Inner::Deflate(Box::new(Deflate::new(writer))),
             Coding::Brotli => Inner::Brotli(Box::new(Brotli::new(writer))),
-            Coding::Zstd => {
-                let mut decoder = zstd::stream::raw::Decoder::new()?;
-                decoder.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
-                Inner::Zstd(Box::new(zstd::stream::write::Decoder::with_decoder(writer, decoder)))
-            }
+            Coding::Zstd => Inner::Zstd(Box::new(Zstd::new(writer)?)),
         };
         Ok(Self { inner, backlog: Vec::new(), is_behind: false })
     }
@@ -148,7 +139,7 @@ impl<W: Write> Decoder<W> {
             Inner::Gzip(decoder) => decoder.flush(),
             Inner::Deflate(decoder) => decoder.writer().flush(),
             Inner::Brotli(decoder) => decoder.writer().flush(),
-            Inner::Zstd(decoder) => decoder.flush(),
+            Inner::Zstd(decoder) => decoder.writer().flush(),
         }
     }
 
@@ -159,7 +150,7 @@ impl<W: Write> Decoder<W> {
             Inner::Gzip(decoder) => decoder.get_mut(),
             Inner::Deflate(decoder) => decoder.writer(),
             Inner::Brotli(decoder) => decoder.writer(),
-            Inner::Zstd(decoder) => decoder.get_mut(),
+            Inner::Zstd(decoder) => decoder.writer(),
         }
     }
 
@@ -184,22 +175,22 @@ impl<W: Write> Decoder<W> {
 impl<W: Write> Inner<W> {
     /// Makes a step, and takes what it used from the front of the input. Returns true if there is more to do.
     fn step(&mut self, input: &mut &[u8]) -> io::Result<bool> {
-        let write: &mut dyn Write = match self {
+        let decoder = match self {
             Self::Identity(writer) => {
                 writer.write_all(std::mem::take(input))?;
                 return Ok(false);
             }
             Self::Deflate(decoder) => return decoder.step(input),
             Self::Brotli(decoder) => return decoder.step(input),
+            Self::Zstd(decoder) => return decoder.step(input),
             Self::Gzip(decoder) => decoder,
-            Self::Zstd(decoder) => decoder,
         };
-        // These decoders pass on at most a piece before they take the next bytes.
+        // It passes on at most a piece before it takes the next bytes.
         for _ in 0..PIECES_PER_STEP {
             if input.is_empty() {
                 return Ok(false);
             }
-            match write.write(input) {
+            match decoder.write(input) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(used) => *input = &input[used..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use flate2::{Decompress, FlushDecompress, Status};
+use zstd::stream::raw::{DParameter, Operation};
 
 use super::coding::{PIECE, PIECES_PER_STEP};
 
@@ -102,6 +103,53 @@ impl<W: Write> Deflate<W> {
                 Status::Ok | Status::BufError if is_full => {}
                 Status::Ok if !input.is_empty() => {}
                 Status::Ok | Status::BufError => return Ok(false),
+            }
+        }
+        Ok(!self.is_complete || !input.is_empty())
+    }
+
+    pub(super) fn finish(self) -> io::Result<W> {
+        if self.is_complete { Ok(self.writer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+}
+
+/// The base-2 logarithm of the largest window that a Zstandard body may use.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9659#section-3>
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+
+/// Decompresses Zstandard.
+pub(super) struct Zstd<W> {
+    decoder: zstd::stream::raw::Decoder<'static>,
+    piece: Box<[u8]>,
+    writer: W,
+    /// The last frame is complete. Others may follow it.
+    is_complete: bool,
+}
+
+impl<W: Write> Zstd<W> {
+    pub(super) fn new(writer: W) -> io::Result<Self> {
+        let mut decoder = zstd::stream::raw::Decoder::new()?;
+        decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX))?;
+        Ok(Self { decoder, piece: vec![0; PIECE].into(), writer, is_complete: false })
+    }
+
+    pub(super) fn writer(&mut self) -> &mut W {
+        &mut self.writer
+    }
+
+    /// Makes a step, and takes what it used from the front of the input. Returns true if there is more to do.
+    pub(super) fn step(&mut self, input: &mut &[u8]) -> io::Result<bool> {
+        for _ in 0..PIECES_PER_STEP {
+            if self.is_complete && input.is_empty() {
+                return Ok(false);
+            }
+            let status = self.decoder.run_on_buffers(input, &mut self.piece)?;
+            *input = &input[status.bytes_read..];
+            self.writer.write_all(&self.piece[..status.bytes_written])?;
+            self.is_complete = status.remaining == 0;
+            if input.is_empty() && status.bytes_written < self.piece.len() {
+                return Ok(false);
             }
         }
         Ok(!self.is_complete || !input.is_empty())
