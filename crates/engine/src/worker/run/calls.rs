@@ -364,14 +364,11 @@ impl Run<'_> {
         self.calls[key].is_light = true;
     }
 
-    /// A call was answered at `now`: records how long it took if it found most places free.
+    /// Drops a call that was answered at `now`, whose reply is recorded. Records how long it took if it found most places free.
     #[inline]
-    pub(in crate::worker) fn record_light(&mut self, key: CallKey, now: Instant) {
-        let call = &self.calls[key];
-        if call.is_light
-            && let Some(sent) = call.sent
-        {
-            self.recorder.held_place_lightly(call.intended, now - sent);
+    pub(in crate::worker) fn end_call(&mut self, key: CallKey, now: Instant) {
+        if let Some(Call { is_light: true, sent: Some(sent), intended, .. }) = self.calls.remove(key) {
+            self.recorder.held_place_lightly(intended, now - sent);
         }
     }
 

@@ -599,8 +599,7 @@ impl<'a> Dispatch<'a> {
             }
             return;
         }
-        cx.run.record_light(call, cx.now);
-        cx.run.remove_call(call);
+        cx.run.end_call(call, cx.now);
         match &self.policy {
             Policy::Pool(_) => self.handle_pool_answer(owner.session, cx),
             Policy::Replay(_) => self.handle_replay_answer(owner, cx),
