@@ -9,7 +9,7 @@ use httperf_proto::{Foreign, ProtocolError, Undone, http3};
 use httperf_stats::{CauseKind, FailureCause};
 use rustix::io::Errno;
 
-/// What a connection awaits.
+/// The thing that a connection awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaits {
     /// That the server takes it.
@@ -24,7 +24,7 @@ pub(crate) enum Awaits {
     Reply,
     /// The end of a reply.
     Body,
-    /// What a WebSocket's server has to say.
+    /// A message of a WebSocket's server.
     Message,
 }
 

@@ -170,7 +170,7 @@ pub struct StepSeen<'a> {
     pub judgement: Option<Judgement>,
     /// The checks that failed, by their places.
     pub failed_checks: &'a [usize],
-    /// What was there instead: of the capture that found no value, if one did, then of each failed check.
+    /// The values that were there instead: of the capture that found no value, if one did, then of each failed check.
     pub reasons: &'a [String],
     /// The values of the visit's variables, by slot, with the captures of this reply.
     pub values: &'a [Option<Value>],

@@ -22,7 +22,7 @@ pub enum SocketError {
     /// The system refuses a socket option.
     #[error("this system refuses {option}")]
     Option {
-        /// What was asked for.
+        /// The option, in words.
         option: &'static str,
         /// The system's error.
         source: io::Error,

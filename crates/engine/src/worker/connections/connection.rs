@@ -51,7 +51,7 @@ pub(super) struct Connection<S> {
     pub(super) is_unread: bool,
     /// It had room for a call when it was last read.
     pub(super) had_room: bool,
-    /// What is to be done when all that came before it is decompressed.
+    /// Inputs that follow once all that came before them is decompressed.
     pub(super) halt: Option<Box<Halt>>,
     /// The instant at which its protocol's timer expires, and the earliest under which it is filed.
     pub(super) timer: Option<Instant>,
