@@ -192,11 +192,11 @@ def test_a_document_without_what_older_ones_lack_is_read_as_by_the_program(
     document["figures"], document["objectives"] = {}, []
     file = tmp_path / "older.json"
     file.write_text(json.dumps(document))
-    check_as_read_by_program(file, "confidence", "steady", "rate_asked", "offered_rate")
+    check_as_read_by_program(file, "causes", "confidence", "steady", "rate_asked", "offered_rate")
 
 
 def test_a_document_of_the_first_version_is_read_as_by_the_program() -> None:
-    check_as_read_by_program(ROOT / "crates/httperf/tests/it/results/versions/version-1.json")
+    check_as_read_by_program(ROOT / "crates/httperf/tests/it/results/versions/version-1.json", "causes")
 
 
 def check_as_read_by_program(file: Path, *as_written: str) -> None:

@@ -118,9 +118,13 @@ fn fields(text: &str) -> String {
         let (length, end) =
             ends.min_by_key(|&(at, length)| (at, usize::MAX - length)).unwrap_or((rest.len(), 0));
         let (line, after) = rest.split_at(length);
-        match line.split_once(':') {
+        // Whoever forgot the colon has a blank or a sign there.
+        let split = line.split_once(':').or_else(|| line.split_once([' ', '\t', '=']));
+        match split {
             Some((name, value)) if !value.trim().is_empty() && is_secret_name(name) => {
-                shown += &format!("{name}: {HIDDEN}");
+                let sign = &line[name.len()..=name.len()];
+                let sign = if sign == ":" { ": " } else { sign };
+                shown += &format!("{name}{sign}{HIDDEN}");
             }
             _ => shown += line,
         }
@@ -572,12 +576,13 @@ mod tests {
 
     #[test]
     fn a_command_line_is_shown_without_secrets() {
-        let cases: [(&[&str], &[&str]); 16] = [
+        let cases: [(&[&str], &[&str]); 17] = [
             (&["--bearer", "S3"], &["--bearer", "..."]),
             (&["--bear=S3"], &["--bear=..."]),
             (&["--basic-auth=bob:S3"], &["--basic-auth=..."]),
             (&["--header", "X-Api-Key: S3"], &["--header", "X-Api-Key: ..."]),
             (&["--header=Accept: */*"], &["--header=Accept: */*"]),
+            (&["--header=Authorization S3"], &["--header=Authorization ..."]),
             (
                 &["--add-header=A: b\\nAuthorization: Bearer S3\\n"],
                 &["--add-header=A: b\\nAuthorization: ...\\n"],

@@ -32,7 +32,7 @@ pub struct RunFigures {
     /// Failed connections.
     pub errors: u64,
     /// The same by cause, most frequent first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub causes: Vec<CauseFigures>,
     /// Calls in error, of the calls that were due: the share of errors.
     #[serde(default)]

@@ -15,8 +15,10 @@ from ._read import read
 from ._timing import Timing, in_ms, in_seconds, samples_needed
 from .documents.result import (
     AllCalls,
+    CauseFigures,
     Clocks,
     Confidence,
+    ErrorFigures,
     GrpcFigures,
     NoReply,
     Percentile,
@@ -40,6 +42,7 @@ _AS_WRITTEN: dict[str, tuple[Any, Any]] = {
     "streams": (StreamFigures | None, None),
     "websockets": (WebSocketFigures | None, None),
     "grpc": (GrpcFigures | None, None),
+    "causes": (tuple[CauseFigures, ...], []),
     "confidence": (tuple[Confidence, ...], []),
     "steady": (Steady, {"state": "unknown"}),
 }
@@ -67,6 +70,7 @@ def run_figures(saved: Mapping[str, Any], plan: Mapping[str, Any], summary: Summ
         requests=summary.requests,
         replies=summary.replies,
         errors=sum(summary.errors.values()),
+        error_share=_error_figures(summary),
         statuses=summary.statuses,
         unexpected=_unexpected_replies(summary),
         offered_rate=None if written["rate_asked"] is None else _offered_rate(plan, summary),
@@ -134,6 +138,31 @@ def _totals(summary: Summary) -> Window:
 def _unexpected_replies(summary: Summary) -> int:
     mismatches = summary.mismatches
     return sum(getattr(mismatches, name) for name in mismatches.__dataclass_fields__)
+
+
+def _error_figures(summary: Summary) -> ErrorFigures:
+    success, http_errors, failed, unexpected = (clocks.latency.count for clocks in summary.calls)
+    ended = success + http_errors + failed + unexpected
+    due, connections_failed = ended + summary.unfinished.count, sum(summary.errors.values())
+    # Those without a socket are not counted as connections, and others may fail before they are.
+    without_socket = sum(summary.errors.get(name, 0) for name in ("fd-unavail", "ftab-full"))
+    tried = max(summary.connections + without_socket, connections_failed)
+    of_connections = due + summary.requests == 0
+    if of_connections:
+        share = _share(connections_failed, tried - connections_failed)
+    else:
+        share = float(failed + http_errors + unexpected) / float(due) if ended else None
+    return ErrorFigures(
+        due=due,
+        ended=ended,
+        failed=failed,
+        http_errors=http_errors,
+        unexpected=unexpected,
+        share=share,
+        connections_failed=connections_failed,
+        connections_tried=tried,
+        of_connections=of_connections,
+    )
 
 
 def _offered_rate(plan: Mapping[str, Any], summary: Summary) -> float | None:

@@ -325,7 +325,10 @@ fn a_server_sees_the_same_from_a_hundred_commands_of_curl_imported_and_translate
     assert!(COMMANDS.len() >= 100);
 
     fs::write(folder.path().join("commands.sh"), &script).unwrap();
-    let quiet = script.replace("curl -H", &format!("{} -s -o /dev/null -H", curl.display()));
+    // Bash writes \u as UTF-8 in such a locale only.
+    let locale = "LC_ALL=C.UTF-8\n";
+    let quiet =
+        locale.to_owned() + &script.replace("curl -H", &format!("{} -s -o /dev/null -H", curl.display()));
     run(folder.path(), &bash, &["-c", &quiet]);
     let theirs = by_number(server.take(), server.port);
     assert_eq!(theirs.len(), COMMANDS.len(), "curl makes requests for each command");
@@ -351,7 +354,7 @@ fn a_server_sees_the_same_from_a_hundred_commands_of_curl_imported_and_translate
 
     let program = under_test();
     let function = format!("curl() {{ '{}' like --run curl \"$@\" > /dev/null; }}\n", program.display());
-    let outcome = run(folder.path(), &bash, &["-c", &(function + &single)]);
+    let outcome = run(folder.path(), &bash, &["-c", &(locale.to_owned() + &function + &single)]);
     let translated = by_number(server.take(), server.port);
     for (number, command) in COMMANDS.iter().enumerate().filter(|(_, command)| !command.starts_with('*')) {
         // Standard input is that of the run.

@@ -22,7 +22,7 @@ const OPTIONS: [&str; 9] = [
     "--body '{\"client_secret\": \"S3CRET-j\", \"n\": 1}' --header 'PRIVATE-TOKEN: S3CRET-k'",
     "--uri '/a?access_token=S3CRET-l&x=1' --exemplars 2",
     "--otlp http://u:S3CRET-m@127.0.0.1:PORT/ --influx 'http://127.0.0.1:PORT/write?db=x&u=me&p=S3CRET-n'",
-    "--bea=S3CRET-o --slo p99<1ns",
+    "--bea=S3CRET-o --slo p99<1us",
     "--header 'X-Amz-Security-Token: S3CRET-p' --uri '/b?sig=S3CRET-q' --print-lifetimes -v",
 ];
 

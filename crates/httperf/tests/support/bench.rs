@@ -1,5 +1,6 @@
 //! A test server of this process, a folder for results, and the program between them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,8 +55,18 @@ impl Bench {
         run(&self.expand(arguments))
     }
 
+    /// Arguments with the folder for each `@` that begins a path; that of `user@host` stays.
     pub(crate) fn expand(&self, arguments: &str) -> String {
-        arguments.replace(" @", &format!(" {}/", self.folder.path().display()))
+        let mut expanded = String::new();
+        for character in arguments.chars() {
+            match character {
+                '@' if !expanded.ends_with(char::is_alphanumeric) => {
+                    write!(expanded, "{}/", self.folder.path().display()).expect("a string takes all");
+                }
+                _ => expanded.push(character),
+            }
+        }
+        expanded
     }
 }
 

@@ -98,7 +98,7 @@ impl Style {
             Part::Field(name, value) => {
                 Part::Encoded(format!("{}={}", encoded(&name, false), encoded(&value, true)))
             }
-            encoded => encoded,
+            encoded @ Part::Encoded(_) => encoded,
         };
         parts.into_iter().map(raw).collect()
     }

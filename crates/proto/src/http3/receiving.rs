@@ -25,6 +25,10 @@ impl Connection {
                     self.restart();
                     self.progress.push_back(Progress::EarlyDataRejected);
                 }
+                quic::Event::Readable(id) | quic::Event::Stopped(id, _) if self.next_stream == Some(id) => {
+                    let reason = "a reply on a stream without a request";
+                    self.fail(Violation::of_connection(ErrorCode::H3_GENERAL_PROTOCOL_ERROR, reason));
+                }
                 quic::Event::Opened(id) => {
                     self.peer_streams.push(PeerStream::new(id));
                     self.readable.push_back(id);
@@ -167,6 +171,11 @@ impl Connection {
 
     fn use_reply_bytes(&mut self, id: StreamId, bytes: &mut Bytes) -> Result<(), Violation> {
         let number = id.index();
+        if self.calls.get(number).is_none() {
+            // It was cancelled: nobody needs the rest.
+            bytes.clear();
+            return Ok(());
+        }
         let whole = bytes.clone();
         let mut input = &whole[..];
         while self.pending_events.is_empty()

@@ -462,6 +462,25 @@ fn a_violation_behind_our_close_is_not_told() {
 }
 
 #[test]
+fn a_call_may_be_cancelled_between_two_events_of_its_reply() {
+    let mut pair = Pair::new(Options { bodies: true, ..Options::default() });
+    pair.make(&gets(2));
+    for place in 0..2 {
+        pair.answer(place, &[ok(), data(b"content")].concat(), true);
+    }
+    while let Some((_, datagram)) = pair.server.poll_transmit(pair.now) {
+        let size = datagram.len();
+        pair.engine.handle_datagrams(pair.now, BytesMut::from(&datagram[..]), size, None);
+    }
+    assert_eq!(pair.engine.poll_event(pair.now), Ok(Some(started(0, 200))));
+    // The rest of the reply is there, but was not read yet.
+    pair.engine.cancel(pair.now, CallId(0));
+    assert_eq!(pair.engine.poll_event(pair.now), Ok(Some(started(1, 200))));
+    pair.engine.cancel(pair.now, CallId(1));
+    assert_eq!(pair.engine.poll_event(pair.now), Ok(None));
+}
+
+#[test]
 fn nothing_is_reported_of_a_call_that_ended_while_its_datagrams_waited() {
     let mut pair = Pair::new(Options::default());
     let mut out = Vec::new();
