@@ -13,14 +13,14 @@ const NOW: Duration = Duration::ZERO;
 const SIZE: u64 = 5 << 20;
 
 fn encoded(coding: &str) -> Vec<u8> {
-    let body = vec![b'x'; usize::try_from(SIZE).unwrap()];
+    let body = vec![b'x'; usize::try_from(SIZE).expect("it fits")];
     let mut bytes = Vec::new();
     match coding {
         "gzip" => GzEncoder::new(&body[..], Compression::best()).read_to_end(&mut bytes),
         "zlib" => ZlibEncoder::new(&body[..], Compression::best()).read_to_end(&mut bytes),
         _ => DeflateEncoder::new(&body[..], Compression::best()).read_to_end(&mut bytes),
     }
-    .unwrap();
+    .expect("a buffer takes all");
     bytes
 }
 

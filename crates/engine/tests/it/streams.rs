@@ -319,7 +319,8 @@ fn an_answer_is_complete_when_the_server_says_so_though_its_reply_goes_on() {
     let done = "data: [DONE]\n\n";
     let begun = move || vec![head(ms(20)), chunk(ms(100), token), chunk(ms(110), done)];
     let comments = move || (2..100).map(|number| chunk(ms(100 * number), ": still here\n\n"));
-    let peers: [fn(Vec<Action>, Vec<Action>) -> Vec<Action>; 3] = [
+    type Peer = fn(Vec<Action>, Vec<Action>) -> Vec<Action>;
+    let peers: [Peer; 3] = [
         // It says nothing more, it goes on for a while, or it closes the connection.
         |begun, _| begun,
         |begun, comments| begun.into_iter().chain(comments).collect(),

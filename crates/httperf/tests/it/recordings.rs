@@ -405,7 +405,8 @@ fn compared(requests: &[Request]) -> Vec<Request> {
     let without = |request: &Request| {
         let mut request = request.clone();
         request.fields.retain(|(name, value)| {
-            !["host", "connection"].contains(&&name[..]) && !(name == "content-length" && value == "0")
+            let is_empty = name == "content-length" && value == "0";
+            !is_empty && !["host", "connection"].contains(&&name[..])
         });
         request.fields.sort();
         request

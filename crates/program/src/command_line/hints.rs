@@ -292,7 +292,6 @@ const OF_RUNS: &[Habit] = &[
     habit("import-path", PROTO_PATH),
     habit("import-paths", PROTO_PATH),
     habit("plaintext", "a URL that begins with http:// is spoken to without TLS"),
-    habit("connections", CONCURRENCY),
     habit("concurrent", CONCURRENCY),
     habit("conns", "--concurrency N keeps N connections busy, --num-conns N makes N connections"),
     habit("clients", CONCURRENCY),

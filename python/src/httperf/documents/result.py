@@ -733,7 +733,7 @@ class RunFigures:
     """The same of all calls that were due, answered or not."""
     bytes_per_second: float
     """Bytes per second of requests and replies, as the classic report counts them."""
-    causes: tuple[CauseFigures, ...] | None = None
+    causes: tuple[CauseFigures, ...] = ()
     """The same by cause, most frequent first."""
     confidence: tuple[Confidence, ...]
     """Confidence intervals of the latency."""

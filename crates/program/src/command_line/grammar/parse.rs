@@ -367,8 +367,11 @@ pub fn find<A, B>(
 }
 
 fn look_up<A, B>(command: &Command<A, B>, name: &[u8]) -> Result<Known<A, B>, Vec<&'static str>> {
-    if let Some(exact) = command.all().find(|option| option.text().long.as_bytes() == name) {
-        return Ok(exact);
+    let exact = |name: &[u8]| command.all().find(|option| option.text().long.as_bytes() == name);
+    // Where there is no such option, this is what other load generators mean by it.
+    let same = || if name == b"connections" { exact(b"concurrency") } else { None };
+    if let Some(found) = exact(name).or_else(same) {
+        return Ok(found);
     }
     for tier in Tier::ALL {
         let fits = |text: &OptDescription| text.tier == tier && text.long.as_bytes().starts_with(name);

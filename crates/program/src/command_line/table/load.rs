@@ -41,7 +41,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "With --rate or --period it caps the connections that are open: an arrival that finds N waits \
          until one has ended. Its wait is part of its latency, and the report says how many had to. With \
          --request-rate it bounds the connections that share the calls, each with --streams calls \
-         at a time or one. Not for session workloads.",
+         at a time or one. Not for session workloads. --connections N is the same, as other tools call it.",
     ])
     .apply(|args, value| {
         args.load.concurrency = Some(positive("--concurrency", value)?);
