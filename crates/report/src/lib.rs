@@ -62,6 +62,7 @@ pub use forms::{Form, Lasting, Report, Screen};
 pub use hgrm::hgrm;
 pub use http2::http2;
 pub use objectives::{Judged, Kept, Measured, judge};
+pub use places::calls_beyond_bound;
 pub use read::{Kind, ReadError};
 pub use replay::{ReplayComparison, replayed};
 pub use rpc::{GrpcFigures, grpc};

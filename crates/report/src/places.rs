@@ -139,6 +139,30 @@ pub(crate) fn judge(plan: &Plan, summary: &Summary, latency: &Timing) -> Option<
     Some((level, finding))
 }
 
+/// Says that calls at this rate, or at some rate, do not fit into what a plan bounds, if each takes as long as those of a first
+/// run (Little's law); `None` if they fit, or if other arrivals than calls are bounded.
+#[must_use]
+pub fn calls_beyond_bound(plan: &Plan, first: &Summary, rate: Option<f64>) -> Option<String> {
+    let Workload::Calls(calls) = &plan.workload else { return None };
+    let bound = Bound::of(plan, first)?;
+    let kept_s = first.completed().service.quantile(0.5)?.as_secs_f64();
+    let places = bound.places as f64 * USE_INVALID;
+    let is_beyond = rate.map_or(calls.connections.is_some(), |rate| rate * kept_s > places);
+    let (_, what, options) = bound.place.words();
+    let needed = |rate: f64| {
+        format!("; {} need {}", per_second(rate), count((rate * kept_s / USE_INVALID).ceil() as u64))
+    };
+    is_beyond.then(|| {
+        format!(
+            "{} {what} ({options}) have room for {} at {} each: trials beyond that describe this limit, not the server{}",
+            count(bound.places),
+            per_second(ratio(places, kept_s)),
+            time(kept_s * 1e3),
+            rate.map(needed).unwrap_or_default()
+        )
+    })
+}
+
 /// Waits for room on a connection, and for a stream on one whose number the plan bounds.
 fn waits(plan: &Plan, summary: &Summary) -> Timing {
     let mut waits = summary.arrivals.waits.clone();

@@ -58,6 +58,14 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Says what may spoil the measurements.
+    pub(crate) fn warn(&mut self, text: &str) {
+        if let Some(line) = &mut self.line {
+            line.clear();
+        }
+        self.program.warn(format_args!("warning: {text}"));
+    }
+
     /// Prints the rows that have been added to a document since the last time.
     pub(crate) fn rows(&mut self, report: &dyn Report) {
         if self.form == Form::Text {

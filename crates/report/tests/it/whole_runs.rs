@@ -7,7 +7,7 @@ use httperf_plan::{
     Arrivals, Assignment, Cap, Every, Excess, HttpVersion, Phases, Plan, Process, UNLIMITED, WebSocket,
 };
 use httperf_report::result::Document;
-use httperf_report::{Kept, Level, RunFigures, Verdict, judge, verdict};
+use httperf_report::{Kept, Level, RunFigures, Verdict, calls_beyond_bound, judge, verdict};
 use httperf_stats::{CallOutcome, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
@@ -281,6 +281,23 @@ fn a_bound_of_the_plan_that_decides_the_figures_is_never_valid() {
         let plan = at_a_rate(700.0, connections, streams, HttpVersion::Http2);
         check(what, &plan, &run(&plan, Link::default(), streams_after(ms(20), allowed)).summary);
     }
+}
+
+#[test]
+fn what_does_not_fit_into_a_bound_is_known_once_a_first_call_was_answered() {
+    let mut plan = calls(1, 1.0, 10);
+    let first = run(&plan, Link::default(), ok_after(ms(20))).summary;
+    assert_eq!(calls_beyond_bound(&plan, &first, Some(400.0)), None);
+    let told = calls_beyond_bound(&plan, &first, Some(700.0)).expect("it needs more than there are");
+    let expected = "10 connections (--concurrency) have room for 450.0/s at 20.0 ms each: trials beyond that describe \
+                    this limit, not the server; 700.0/s need 16";
+    assert_eq!(told, expected);
+    // A search without a highest rate comes to any bound that was given.
+    assert!(calls_beyond_bound(&plan, &first, None).is_some());
+    plan.change_calls(|calls| calls.connections = None);
+    assert_eq!(calls_beyond_bound(&plan, &first, None), None);
+    assert_eq!(calls_beyond_bound(&plan, &first, Some(1e5)), None);
+    assert_eq!(calls_beyond_bound(&connections(1, 1, 1), &first, Some(1e9)), None);
 }
 
 #[test]

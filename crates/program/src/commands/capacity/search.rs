@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Metric};
-use httperf_report::Finding;
 use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, Cause, End, Found};
-use httperf_stats::search as rates;
+use httperf_report::{Finding, calls_beyond_bound};
+use httperf_stats::{Summary, search as rates};
 
 use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
@@ -138,7 +138,12 @@ impl Search {
         if runner.is_interrupted() {
             return Ok(self.interrupted(trials));
         }
-        self.first = first?;
+        let (time, summary) = first?;
+        self.first = time;
+        let rate = self.capacity.settings.max_rate.map(|rate| rate / f64::from(self.ranks));
+        if let Some(warning) = calls_beyond_bound(&self.capacity.plan, &summary, rate) {
+            progress.warn(&warning);
+        }
         loop {
             let trial = match self.rates.next() {
                 rates::Next::End(end @ (rates::End::ClientLimited | rates::End::ClientDisturbed)) => {
@@ -282,12 +287,12 @@ impl Search {
         median.map_or(self.first, |ms| Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
     }
 
-    /// Makes a single request, and says how long its reply took, or why there was none.
-    fn probe(&self, runner: &Runner) -> Result<Duration, String> {
+    /// Makes a single request, and says how long its reply took, with the figures of this run, or why there was none.
+    fn probe(&self, runner: &Runner) -> Result<(Duration, Summary), String> {
         let plan = probe::probe(&self.capacity.plan, 1, PROBE_LIMIT);
         let run = runner.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
         // Any reply will do.
-        probe::slowest(&plan, &run.summary)
+        Ok((probe::slowest(&plan, &run.summary)?, run.summary))
     }
 
     /// The time that the server may take to recover from the last trial.
@@ -316,7 +321,7 @@ impl Search {
         while began.elapsed() < limit && !runner.is_interrupted() {
             let answer = self.probe(runner);
             has_answered |= answer.is_ok();
-            if answer.is_ok_and(|time| time <= quick) {
+            if answer.is_ok_and(|(time, _)| time <= quick) {
                 break;
             }
             runner.pause(PROBE_PAUSE);

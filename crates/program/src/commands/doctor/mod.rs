@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use httperf_plan::SourceAddresses;
 use httperf_run::resolve;
 
-use crate::command_line::args::{TypedUrl, unknown_word};
+use crate::command_line::args::{Args, TypedUrl, os_string, unknown_word};
 use crate::command_line::grammar::help::wrap;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
@@ -18,6 +19,7 @@ use crate::terminal::messages::Program;
 use crate::terminal::{self, USUAL_COLUMNS};
 
 use crate::runner::checks::{self, Finding, Level, Need, System};
+use crate::runner::{Runner, probe};
 
 /// Runs `httperf doctor` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -36,7 +38,10 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
         program.say(format_args!("--myaddr: {error}"));
         ExitCode::FAILURE
     })?;
-    let findings = checks::all(&System::this(), &args.need());
+    let asked = args.url.as_ref().zip(args.rate).map(|(url, rate)| (ask(program, url), rate));
+    let needed = asked.as_ref().and_then(|(asked, rate)| Some(open_at_once(*rate, *asked.as_ref().ok()?)));
+    let mut findings = checks::all(&System::this(), &args.need(needed));
+    findings.extend(asked.map(|(asked, rate)| first_call(asked, rate, args.connections)));
     let columns = terminal::columns().unwrap_or(USUAL_COLUMNS).max(COLUMNS_MIN);
     let report = Report { findings: &findings, columns };
     program.print_with(|out| write!(out, "{report}"))?;
@@ -44,18 +49,65 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
     Ok(if has_problem { ExitCode::from(PROBLEM_STATUS) } else { ExitCode::SUCCESS })
 }
 
+/// How long a first call is awaited.
+const FIRST_CALL_LIMIT: Duration = Duration::from_secs(2);
+
+/// Makes a call, on a connection of its own. Returns how long both took.
+///
+/// # Errors
+/// The reason why there was no reply, in a sentence.
+fn ask(program: &Program, url: &[u8]) -> Result<Duration, String> {
+    let mut args = Args::default();
+    args.parse(&[os_string(url)]).map_err(|_| "no call was made, as this is no URL of a run".to_owned())?;
+    let plan = planning::plan(program, &args, &mut |_| {}).map_err(|error| error.to_string())?;
+    let plan = probe::probe(&plan, 1, FIRST_CALL_LIMIT);
+    let run = Runner::unrehearsed().and_then(|runner| runner.run(plan.clone()));
+    let summary = run.map_err(|error| format!("{error:#}"))?.summary;
+    Ok(probe::slowest(&plan, &summary)?)
+}
+
+/// The number of connections that are open at once if so many are opened per second, and each lasts so long (J. D. C. Little,
+/// *A proof for the queuing formula L = λW*, 1961).
+fn open_at_once(rate: f64, lasts: Duration) -> u64 {
+    (rate * lasts.as_secs_f64()).ceil() as u64
+}
+
+/// What a first call says of the connections that are open at once.
+fn first_call(asked: Result<Duration, String>, rate: f64, planned: Option<u64>) -> Finding {
+    let name = "first call";
+    let lasts = match asked {
+        Ok(lasts) => lasts,
+        Err(text) => return Finding { level: Level::Note, name, text, remedy: None },
+    };
+    let needed = open_at_once(rate, lasts);
+    let text = format!(
+        "took {:.1} ms: {rate} connections per second with a call each keep {needed} open at once",
+        lasts.as_secs_f64() * 1e3
+    );
+    match planned.filter(|&planned| planned < needed) {
+        Some(planned) => Finding {
+            level: Level::Note,
+            name,
+            text: format!("{text}, more than the {planned} that are planned"),
+            remedy: Some(format!("planning for {needed} or more, or for less per second")),
+        },
+        None => Finding { level: Level::Good, name, text, remedy: None },
+    }
+}
+
 /// The exit status for a machine that would spoil the measurement.
 const PROBLEM_STATUS: u8 = 2;
 
 /// The arguments.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DoctorArgs {
-    /// The host of the URL.
+    /// The URL as it was typed, and its host.
+    url: Option<Vec<u8>>,
     host: Option<String>,
     /// `--rate`.
-    rate: f64,
+    rate: Option<f64>,
     /// `--connections`.
-    connections: u64,
+    connections: Option<u64>,
     /// `--myaddr`.
     sources: SourceAddresses,
     /// `--all-addresses`.
@@ -64,26 +116,18 @@ pub struct DoctorArgs {
     hog: bool,
 }
 
-impl Default for DoctorArgs {
-    fn default() -> Self {
-        Self {
-            host: None,
-            rate: 1000.0,
-            connections: 1000,
-            sources: SourceAddresses::default(),
-            all_addresses: false,
-            hog: false,
-        }
-    }
-}
+/// What is planned unless something else is said.
+const RATE: f64 = 1000.0;
+const CONNECTIONS: u64 = 1000;
 
 impl DoctorArgs {
-    fn need(&self) -> Need {
+    /// `open_at_once`: the number of connections that are open at once, if that is known.
+    fn need(&self, open_at_once: Option<u64>) -> Need {
         let is_local = self.host.as_deref().is_none_or(is_loopback);
         let servers = if self.all_addresses { self.server_addresses() } else { 1 };
         Need {
-            rate: self.rate,
-            connections: self.connections,
+            rate: self.rate.unwrap_or(RATE),
+            connections: self.connections.unwrap_or(CONNECTIONS.max(open_at_once.unwrap_or_default())),
             total: u64::MAX,
             pairs: checks::pairs(&self.sources, servers, self.hog),
             is_hogging: self.hog,
@@ -128,18 +172,24 @@ pub const COMMAND: Command<DoctorArgs> = Command {
 
 const PLANNED: &[Opt<DoctorArgs>] = &[
     Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
-        .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
+        .details(&[
+            "Default: 1000. Decides how many local ports wait after their connection was closed. With a URL, a first \
+             call is made to see for how long a connection is open.",
+        ])
         .apply(|args, value| {
             let rate = value.per_second().filter(|rate| rate.is_finite() && *rate > 0.0);
-            args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
+            args.rate = Some(rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?);
             Ok(())
         }),
     Opt::with_value("connections", "N", "checks that the machine can hold this many connections at once")
-        .details(&["Default: 1000. Each takes an open file and, for one server and local address, a port."])
+        .details(&[
+            "Default: 1000, or as many as --rate keeps open at once with calls as long as the first one. Each \
+             takes an open file and, for one server and local address, a port.",
+        ])
         .apply(|args, value| {
             let connections = value.unsigned().filter(|&connections| connections > 0);
-            args.connections =
-                connections.ok_or_else(|| ParseStop::expected("--connections", "a number above 0", value))?;
+            let expected = || ParseStop::expected("--connections", "a number above 0", value);
+            args.connections = Some(connections.ok_or_else(expected)?);
             Ok(())
         }),
     Opt::with_value("myaddr", "S", "assumes connections from these local addresses, in turn")
@@ -178,7 +228,7 @@ fn server(args: &mut DoctorArgs, word: &[u8]) -> Result<(), ParseStop> {
     if args.host.is_some() {
         return Err(unusable());
     }
-    args.host = Some(url.host);
+    (args.url, args.host) = (Some(word.to_vec()), Some(url.host));
     Ok(())
 }
 
@@ -239,20 +289,36 @@ mod tests {
 
     #[test]
     fn what_is_planned_comes_from_the_options_and_the_url() {
-        let need = parsed(&["--rate=5", "http://[::1]:80/", "--connections", "7"]).unwrap().need();
+        let need = parsed(&["--rate=5", "http://[::1]:80/", "--connections", "7"]).unwrap().need(None);
         assert_eq!((need.rate, need.connections, need.is_local), (5.0, 7, true));
-        assert!(!parsed(&["https://192.0.2.1/"]).unwrap().need().is_local);
-        assert!(!parsed(&["192.0.2.1:8080"]).unwrap().need().is_local);
-        assert!(parsed(&[]).unwrap().need().is_local);
+        assert!(!parsed(&["https://192.0.2.1/"]).unwrap().need(None).is_local);
+        assert!(!parsed(&["192.0.2.1:8080"]).unwrap().need(None).is_local);
+        assert!(parsed(&[]).unwrap().need(None).is_local);
+    }
+
+    #[test]
+    fn connections_are_as_many_as_are_open_at_once_unless_their_number_is_given() {
+        let connections = |argv: &[&str], known| parsed(argv).unwrap().need(known).connections;
+        assert_eq!(connections(&[], None), 1000);
+        assert_eq!(connections(&["--rate=9"], Some(7)), 1000);
+        assert_eq!(connections(&["--rate=9000"], Some(4500)), 4500);
+        assert_eq!(connections(&["--rate=9000", "--connections=8"], Some(4500)), 8);
+        let found = |planned| first_call(Ok(Duration::from_micros(20_400)), 5000.0, planned);
+        assert_eq!(
+            found(None).text,
+            "took 20.4 ms: 5000 connections per second with a call each keep 102 open at once"
+        );
+        assert!(found(Some(101)).text.ends_with(", more than the 101 that are planned"));
+        assert_eq!((found(Some(102)).level, found(Some(101)).level), (Level::Good, Level::Note));
     }
 
     #[test]
     fn ports_are_those_of_all_pairs_of_addresses() {
-        let pairs = |argv: &[&str]| parsed(argv).unwrap().need().pairs;
+        let pairs = |argv: &[&str]| parsed(argv).unwrap().need(None).pairs;
         assert_eq!(pairs(&["http://127.0.0.1/", "--all-addresses"]), 1);
         assert_eq!(pairs(&["--myaddr=127.0.9.0/29", "--myaddr", "127.0.0.1-127.0.0.2"]), 10);
         assert_eq!(pairs(&["http://[::1]/", "--all-addresses", "--myaddr=::1", "--hog"]), 1);
-        assert!(parsed(&["--hog"]).unwrap().need().is_hogging);
+        assert!(parsed(&["--hog"]).unwrap().need(None).is_hogging);
         let refused = "--myaddr: expected a prefix length of 0 to 32, got `10.0.0.0/40`";
         assert_eq!(parsed(&["--myaddr=10.0.0.0/40"]).map(drop), Err(ParseStop::rejected(refused)));
     }

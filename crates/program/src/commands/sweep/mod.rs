@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
-use httperf_report::{Form, Level, Report as _, Screen};
+use httperf_report::{Form, Level, Report as _, Screen, calls_beyond_bound};
 
 use self::args::SweepArgs;
 use self::order::{Turn, order};
@@ -217,7 +217,9 @@ impl Course<'_> {
             let trial = self.trial(turn);
             if is_first {
                 progress.show("asking the server");
-                self.ask_first().map_err(Failed::AtOnce)?;
+                if let Some(warning) = self.ask_first().map_err(Failed::AtOnce)? {
+                    progress.warn(&warning);
+                }
             }
             let recovery = self.recover(&trial, is_first, &mut |waited_for| {
                 progress.show(&format!("{what}: waiting {waited_for}"));
@@ -264,11 +266,12 @@ impl Course<'_> {
         Trial { number, rate: Some(turn.rate), ..Trial::default() }
     }
 
-    /// Finds out how quick the server is when it has nothing else to do, if that matters.
-    fn ask_first(&mut self) -> anyhow::Result<()> {
+    /// Finds out how quick the server is when it has nothing else to do, if that matters. Returns a warning if the highest
+    /// rate does not fit into a bound of the plan.
+    fn ask_first(&mut self) -> anyhow::Result<Option<String>> {
         let limit = Duration::from_secs_f64(self.sweep.settings.settle_s);
         if limit.is_zero() {
-            return Ok(());
+            return Ok(None);
         }
         let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, limit);
         let summary = self.runner.run(probe.clone())?.summary;
@@ -277,7 +280,8 @@ impl Course<'_> {
             Err(_) if self.runner.is_interrupted() => {}
             Err(fault) => anyhow::bail!(fault),
         }
-        Ok(())
+        let highest = self.order.iter().map(|turn| turn.rate).fold(0.0, f64::max) / f64::from(self.ranks);
+        Ok(calls_beyond_bound(&self.sweep.plan, &summary, Some(highest)))
     }
 
     /// Waits until this can be tried: for the pause, for local ports, and for the server.

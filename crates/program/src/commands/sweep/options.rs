@@ -51,10 +51,8 @@ const RATES: &[Opt<SweepArgs>] = &[
         "LIST",
         "makes a run at each of these rates of calls per second, over connections that are kept",
     )
-    .details(&[
-        "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
-         --request-period sets the kind of the intervals.",
-    ])
+    .details(&["As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
+         --request-period sets the kind of the intervals."])
     .apply(|args, value| {
         args.request_rates = Some(parsed_rates("--request-rates", value)?);
         Ok(())
