@@ -63,13 +63,14 @@ fn ask(program: &Program, url: &[u8]) -> Result<Duration, String> {
     let plan = probe::probe(&plan, 1, FIRST_CALL_LIMIT);
     let run = Runner::unrehearsed().and_then(|runner| runner.run(plan.clone()));
     let summary = run.map_err(|error| format!("{error:#}"))?.summary;
-    Ok(probe::slowest(&plan, &summary)?)
+    probe::slowest(&plan, &summary)
 }
 
 /// The number of connections that are open at once if so many are opened per second, and each lasts so long (J. D. C. Little,
 /// *A proof for the queuing formula L = λW*, 1961).
 fn open_at_once(rate: f64, lasts: Duration) -> u64 {
-    (rate * lasts.as_secs_f64()).ceil() as u64
+    // Less than a microsecond is the rounding of the product.
+    (rate * lasts.as_secs_f64() - 1e-6).ceil() as u64
 }
 
 /// What a first call says of the connections that are open at once.
