@@ -7,7 +7,7 @@ use crate::{Filter, FilterKind};
 pub(crate) fn known() -> &'static str {
     "filters are count, first, last, nth, regex, replace, replaceRegex, split, toInt, toFloat, toString, urlEncode, \
      urlDecode, htmlEscape, htmlUnescape, base64Encode, base64Decode, base64UrlSafeEncode, base64UrlSafeDecode, \
-     location, jsonpath"
+     location, jsonpath, xpath"
 }
 
 impl Parser<'_> {
@@ -59,6 +59,7 @@ impl Parser<'_> {
             "base64UrlSafeDecode" => FilterKind::Base64UrlSafeDecode,
             "location" => FilterKind::Location,
             "jsonpath" => FilterKind::JsonPath(self.quoted_argument("a JSONPath")?),
+            "xpath" => FilterKind::XPath(self.quoted_argument("an XPath")?),
             _ => match self.refused_filter(word)? {
                 Some(kind) => kind,
                 None => {
@@ -74,7 +75,6 @@ impl Parser<'_> {
     fn refused_filter(&mut self, word: &str) -> Parsed<Option<FilterKind>> {
         let start = self.at - word.len();
         let (argument, hint) = match word {
-            "xpath" => (true, "take the value with `regex`"),
             "urlQueryParam" => (true, "take the value with `regex`"),
             "decode" | "charsetDecode" => (true, "texts are UTF-8"),
             "format" | "dateFormat" | "toDate" => (true, "compare dates as texts"),

@@ -147,6 +147,7 @@ fn query(query: &QueryKind) -> String {
         QueryKind::Bytes => "bytes".to_owned(),
         QueryKind::Sha256 => "sha256".to_owned(),
         QueryKind::JsonPath(path) => format!("jsonpath {}", template(path)),
+        QueryKind::XPath(path) => format!("xpath {}", template(path)),
         QueryKind::Regex(of) => format!("regex {}", pattern(of)),
         QueryKind::Variable(name) => format!("variable {name:?}"),
         QueryKind::Duration => "duration".to_owned(),
@@ -184,6 +185,7 @@ fn filter(filter: &FilterKind) -> String {
         }
         FilterKind::Split(separator) => return format!("split {}", template(separator)),
         FilterKind::JsonPath(path) => return format!("jsonpath {}", template(path)),
+        FilterKind::XPath(path) => return format!("xpath {}", template(path)),
         FilterKind::Count => "count",
         FilterKind::First => "first",
         FilterKind::Last => "last",

@@ -5,8 +5,7 @@ use crate::text::Form;
 use crate::{CookieAttribute, Pattern, Piece, Problem, Query, QueryKind, Template};
 
 /// The queries that are supported.
-const KNOWN: &str =
-    "queries are status, header, cookie, body, bytes, sha256, jsonpath, regex, variable, duration, redirects";
+const KNOWN: &str = "queries are status, header, cookie, body, bytes, sha256, jsonpath, xpath, regex, variable, duration, redirects";
 
 /// The attributes of cookies.
 const ATTRIBUTES: [(&str, CookieAttribute); 8] = [
@@ -34,6 +33,7 @@ impl Parser<'_> {
             "bytes" => QueryKind::Bytes,
             "sha256" => QueryKind::Sha256,
             "jsonpath" => QueryKind::JsonPath(self.quoted_argument("a JSONPath")?),
+            "xpath" => QueryKind::XPath(self.quoted_argument("an XPath")?),
             "regex" => QueryKind::Regex(self.pattern_argument()?),
             "variable" => QueryKind::Variable(self.variable_name()?),
             "duration" => QueryKind::Duration,
@@ -193,7 +193,6 @@ fn split_attribute(
 /// Returns if a query that is refused has an argument, and what to do instead.
 fn refusal(word: &str) -> Option<(bool, &'static str)> {
     match word {
-        "xpath" => Some((true, "take the value with `regex`")),
         "md5" => Some((false, "use `sha256`")),
         "version" => Some((false, "write the version before the status, as in `HTTP/2 200`")),
         "url" => Some((false, "check the `Location` header field, or `redirects`")),

@@ -252,6 +252,8 @@ pub enum QueryKind {
     Sha256,
     /// `jsonpath "path"`.
     JsonPath(Template),
+    /// `xpath "expression"`.
+    XPath(Template),
     /// `regex "pattern"` or `regex /pattern/`.
     Regex(Pattern),
     /// `variable "name"`.
@@ -347,6 +349,8 @@ pub enum FilterKind {
     Location,
     /// `jsonpath "path"`.
     JsonPath(Template),
+    /// `xpath "expression"`.
+    XPath(Template),
 }
 
 /// A condition on a value.

@@ -11,8 +11,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::json::{Path, json_of};
 use super::look::Malformed;
+use super::markup::{Markup, XPath};
 use super::pattern::Pattern;
-use super::scratch::Scratch;
+use super::scratch::{Compiled, Scratch};
 use super::text::{Filling, Text, write_value};
 use super::value::{Found, Mismatch, Outcome, View};
 
@@ -29,7 +30,8 @@ pub(super) enum CompiledFilter<'p> {
     Replace { old: Text<'p>, new: Text<'p> },
     ReplaceRegex { pattern: PatternSource<'p>, new: Text<'p> },
     Split(Text<'p>),
-    JsonPath(PathSource<'p>),
+    JsonPath(Source<'p, Path>),
+    XPath(Source<'p, XPath>),
 }
 
 /// A regular expression, perhaps with variables.
@@ -41,9 +43,37 @@ pub(super) enum PatternSource<'p> {
 
 /// A path, perhaps with variables.
 #[derive(Debug)]
-pub(super) enum PathSource<'p> {
-    Fixed(Box<Path>),
+pub(super) enum Source<'p, T> {
+    Fixed(Box<T>),
     Filled(Text<'p>),
+}
+
+/// A language of paths.
+pub(super) trait Compile: Sized {
+    fn compile(text: &str) -> Result<Self, String>;
+
+    /// The paths of this language that were filled in.
+    fn known(scratch: &mut Scratch) -> &mut Compiled<Self>;
+}
+
+impl Compile for Path {
+    fn compile(text: &str) -> Result<Self, String> {
+        Self::new(text)
+    }
+
+    fn known(scratch: &mut Scratch) -> &mut Compiled<Self> {
+        &mut scratch.paths
+    }
+}
+
+impl Compile for XPath {
+    fn compile(text: &str) -> Result<Self, String> {
+        Self::new(text)
+    }
+
+    fn known(scratch: &mut Scratch) -> &mut Compiled<Self> {
+        &mut scratch.xpaths
+    }
 }
 
 /// The compiled form of a text: made before the run, or just now.
@@ -90,11 +120,11 @@ impl<'p> PatternSource<'p> {
     }
 }
 
-impl<'p> PathSource<'p> {
+impl<'p, T: Compile> Source<'p, T> {
     pub(super) fn new(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
         let text = Text::nested(text, depth)?;
         Ok(match text.as_literal_text() {
-            Some(literal) => Self::Fixed(Box::new(Path::new(literal).map_err(Malformed::of(literal))?)),
+            Some(literal) => Self::Fixed(Box::new(T::compile(literal).map_err(Malformed::of(literal))?)),
             None => Self::Filled(text),
         })
     }
@@ -103,11 +133,11 @@ impl<'p> PathSource<'p> {
         &self,
         filling: &mut Filling<'_>,
         scratch: &mut Scratch,
-    ) -> Result<Held<'_, Path>, Mismatch> {
+    ) -> Result<Held<'_, T>, Mismatch> {
         match self {
             Self::Fixed(path) => Ok(Held::Fixed(path)),
             Self::Filled(text) => scratch
-                .fill(text, filling, |filled, scratch| scratch.paths.compile(filled, Path::new))?
+                .fill(text, filling, |filled, scratch| T::known(scratch).compile(filled, T::compile))?
                 .map(Held::Filled),
         }
     }
@@ -131,7 +161,8 @@ impl<'p> CompiledFilter<'p> {
                 new: Text::nested(new, depth)?,
             },
             Filter::Split(separator) => Self::Split(Text::nested(separator, depth)?),
-            Filter::JsonPath(path) => Self::JsonPath(PathSource::new(path, depth)?),
+            Filter::JsonPath(path) => Self::JsonPath(Source::new(path, depth)?),
+            Filter::XPath(path) => Self::XPath(Source::new(path, depth)?),
             simple => Self::Simple(simple),
         })
     }
@@ -177,6 +208,11 @@ impl<'p> CompiledFilter<'p> {
                     _ => Err(Mismatch),
                 }
             }
+            Self::XPath(source) => {
+                let View::Text(text) = found.view() else { return Err(Mismatch) };
+                let path = source.get(filling, scratch)?;
+                path.query(&Markup::html(text).map_err(|_| Mismatch)?)
+            }
         }
     }
 }
@@ -219,7 +255,8 @@ fn apply_simple<'a>(filter: &Filter, found: Found<'a>) -> Outcome<'a> {
         | Filter::Replace { .. }
         | Filter::ReplaceRegex { .. }
         | Filter::Split(_)
-        | Filter::JsonPath(_) => Err(Mismatch),
+        | Filter::JsonPath(_)
+        | Filter::XPath(_) => Err(Mismatch),
     }
 }
 

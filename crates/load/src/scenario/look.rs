@@ -14,7 +14,7 @@ use super::scratch::Scratch;
 use super::secrets::Secrets;
 use super::test::CompiledPredicate;
 use super::text::Filling;
-use super::value::Outcome;
+use super::value::{Found, Outcome, View};
 use crate::draws::Draws;
 
 /// The compiled captures and checks of a request, with the status that is expected.
@@ -188,7 +188,9 @@ impl<'p> Look<'p> {
     ) -> Judgement {
         for (index, capture) in self.captures.iter().enumerate() {
             let mut filling = Filling { values, draws: &mut *draws, now: &mut *now };
-            let Ok(Some(found)) = capture.place.find(seen, &mut filling, scratch) else {
+            let found = capture.place.find(seen, &mut filling, scratch);
+            let Some(found) = found.ok().flatten().filter(|found| !capture.place.is_without_nodes(found))
+            else {
                 return Judgement { failed_capture: Some(index), ..Judgement::default() };
             };
             let value = found.into_value_in(&mut scratch.text);
@@ -254,7 +256,9 @@ impl<'p> CompiledCheck<'p> {
             return holds;
         }
         let found = self.place.find(seen, filling, scratch);
-        found.is_ok_and(|found| self.predicate.holds(found.as_ref(), filling, scratch))
+        let is_there =
+            |found: &Found<'_>| !(self.predicate.asks_existence() && self.place.is_without_nodes(found));
+        found.is_ok_and(|found| self.predicate.holds(found.filter(is_there).as_ref(), filling, scratch))
     }
 }
 
@@ -267,6 +271,13 @@ impl<'p> Place<'p> {
     /// Returns the bytes of a body whose text is the value.
     fn bytes_of_body<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
         if self.filters.is_empty() { self.query.bytes_of_body(seen) } else { None }
+    }
+
+    /// Returns whether what it found is no node: a number of nodes may be zero, but there is none to take or to exist.
+    fn is_without_nodes(&self, found: &Found<'_>) -> bool {
+        self.filters.is_empty()
+            && self.query.finds_nodes()
+            && matches!(found.view(), View::List(nodes) if nodes.is_empty())
     }
 
     fn find<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> Outcome<'a> {

@@ -14,6 +14,7 @@
 mod filter;
 mod json;
 mod look;
+mod markup;
 mod pattern;
 mod program;
 mod query;

@@ -7,9 +7,10 @@ use compact_str::CompactString;
 use httperf_plan::scenario::{Attribute, Query, Value};
 use sha2::{Digest, Sha256};
 
-use super::filter::{PathSource, PatternSource};
-use super::json::{Span, Tree, read};
+use super::filter::{PatternSource, Source};
+use super::json::{Path, Span, Tree, read};
 use super::look::{Malformed, Reply};
+use super::markup::{Markup, XPath};
 use super::scratch::Scratch;
 use super::text::{Filling, Text};
 use super::value::{Found, Mismatch, Outcome};
@@ -29,7 +30,8 @@ pub(super) enum CompiledQuery<'p> {
     Sha256,
     /// A path of names and indexes, by its place in the tree.
     Span(usize),
-    JsonPath(PathSource<'p>),
+    JsonPath(Source<'p, Path>),
+    XPath(Source<'p, XPath>),
     Regex(PatternSource<'p>),
     Variable(u32),
     Duration,
@@ -44,6 +46,7 @@ pub(super) struct Seen<'a> {
     spans: Option<&'a [Option<Span>]>,
     text: OnceCell<Cow<'a, str>>,
     document: OnceCell<Option<serde_json::Value>>,
+    markup: OnceCell<Result<Markup, &'static str>>,
 }
 
 impl<'p> CompiledQuery<'p> {
@@ -58,12 +61,13 @@ impl<'p> CompiledQuery<'p> {
             Query::Body => Self::Body,
             Query::Bytes => Self::Bytes,
             Query::Sha256 => Self::Sha256,
-            Query::JsonPath(path) => match PathSource::new(path, 0)? {
-                PathSource::Fixed(path) if path.steps().is_some() => {
+            Query::JsonPath(path) => match Source::<Path>::new(path, 0)? {
+                Source::Fixed(path) if path.steps().is_some() => {
                     Self::Span(tree.add(path.steps().unwrap_or_default()))
                 }
                 source => Self::JsonPath(source),
             },
+            Query::XPath(path) => Self::XPath(Source::new(path, 0)?),
             Query::Regex(pattern) => Self::Regex(PatternSource::with_group(pattern, 0)?),
             Query::Variable(slot) => Self::Variable(*slot),
             Query::Duration => Self::Duration,
@@ -74,6 +78,11 @@ impl<'p> CompiledQuery<'p> {
     /// Returns the bytes of a body whose text is the value, for those who do not need it as text.
     pub(super) fn bytes_of_body<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
         if matches!(self, Self::Body) { seen.reply?.body.ok() } else { None }
+    }
+
+    /// Returns true if no nodes are no value, though a list without elements is one.
+    pub(super) fn finds_nodes(&self) -> bool {
+        matches!(self, Self::XPath(_))
     }
 
     pub(super) fn find<'a>(
@@ -103,6 +112,10 @@ impl<'p> CompiledQuery<'p> {
                 let path = source.get(filling, scratch)?;
                 Ok(path.query(seen.document(body?).ok_or(Mismatch)?))
             }
+            Self::XPath(source) => {
+                let path = source.get(filling, scratch)?;
+                path.query(seen.markup(reply, body?).as_ref().map_err(|_| Mismatch)?)
+            }
             Self::Regex(source) => {
                 let (pattern, body) = (source.get(filling, scratch)?, body?);
                 Ok(match pattern.first_group_in_bytes(body) {
@@ -121,8 +134,20 @@ impl<'p> CompiledQuery<'p> {
     pub(super) fn reason(&self, seen: &Seen<'_>) -> String {
         let is_of_body = matches!(
             self,
-            Self::Body | Self::Bytes | Self::Sha256 | Self::Span(_) | Self::JsonPath(_) | Self::Regex(_)
+            Self::Body
+                | Self::Bytes
+                | Self::Sha256
+                | Self::Span(_)
+                | Self::JsonPath(_)
+                | Self::XPath(_)
+                | Self::Regex(_)
         );
+        if let (Self::XPath(_), Some(reply)) = (self, seen.reply)
+            && let Ok(body) = reply.body
+            && let Err(reason) = seen.markup(reply, body)
+        {
+            return (*reason).to_owned();
+        }
         match (self, seen.reply.map(|reply| reply.body)) {
             (_, Some(Err(reason))) if is_of_body => format!("the body could not be read: {reason}"),
             (Self::Span(_) | Self::JsonPath(_), Some(Ok(body))) if seen.document(body).is_none() => {
@@ -135,7 +160,7 @@ impl<'p> CompiledQuery<'p> {
 
 impl<'r> Seen<'r> {
     pub(super) fn new(reply: Option<&'r Reply<'r>>, spans: Option<&'r [Option<Span>]>) -> Self {
-        Self { reply, spans, text: OnceCell::new(), document: OnceCell::new() }
+        Self { reply, spans, text: OnceCell::new(), document: OnceCell::new(), markup: OnceCell::new() }
     }
 
     /// Returns the body as text; bytes that are not UTF-8 are replaced by U+FFFD.
@@ -150,6 +175,17 @@ impl<'r> Seen<'r> {
     /// Returns the body as JSON, which is parsed once.
     fn document(&self, body: &[u8]) -> Option<&serde_json::Value> {
         self.document.get_or_init(|| serde_json::from_slice(body).ok()).as_ref()
+    }
+
+    /// Returns the body as HTML if its type says so, otherwise as XML, which is parsed once.
+    fn markup(&self, reply: &Reply<'_>, body: &'r [u8]) -> &Result<Markup, &'static str> {
+        self.markup.get_or_init(|| {
+            let mut is_html = false;
+            (reply.read_values)(reply.head, b"content-type", &mut |value| {
+                is_html |= value.windows(4).any(|letters| letters.eq_ignore_ascii_case(b"html"));
+            });
+            if is_html { Markup::html(self.text(body)) } else { Markup::xml(self.text(body)) }
+        })
     }
 
     fn at(&self, place: usize, body: &'r [u8]) -> Outcome<'r> {

@@ -107,5 +107,6 @@ pub(super) fn name(filter: &Filter) -> &'static str {
         Filter::Base64UrlSafeDecode => "base64UrlSafeDecode",
         Filter::Location => "location",
         Filter::JsonPath(_) => "jsonpath",
+        Filter::XPath(_) => "xpath",
     }
 }

@@ -6,6 +6,7 @@ use compact_str::CompactString;
 use httperf_plan::scenario::Value;
 
 use super::json::{Path, Span};
+use super::markup::XPath;
 use super::pattern::Pattern;
 use super::text::{Filling, Text};
 use super::value::Mismatch;
@@ -22,6 +23,7 @@ pub struct Scratch {
     pub(super) spans: Vec<Option<Span>>,
     pub(super) patterns: Compiled<Pattern>,
     pub(super) paths: Compiled<Path>,
+    pub(super) xpaths: Compiled<XPath>,
     buffer: Vec<u8>,
     /// The memory of a value that another has replaced: captures that are too long to be kept in place use it in turn.
     pub(super) text: CompactString,

@@ -78,12 +78,17 @@ impl<'p> CompiledPredicate<'p> {
                 let passes = self.test.passes(found.view(), filling, scratch);
                 passes.is_ok_and(|passes| passes != self.not)
             }
-            None => self.not && matches!(self.test, CompiledTest::Kind(Test::Exists)),
+            None => self.not && self.asks_existence(),
         }
     }
 }
 
 impl CompiledPredicate<'_> {
+    /// Returns whether it asks if there is a value at all.
+    pub(super) fn asks_existence(&self) -> bool {
+        matches!(self.test, CompiledTest::Kind(Test::Exists))
+    }
+
     /// Returns whether it says which values are expected, not which are none.
     pub(super) fn names_values(&self) -> bool {
         let is_other =

@@ -580,6 +580,35 @@ fn a_status_is_expected_if_it_meets_all_checks_that_name_some() {
 }
 
 #[test]
+fn xpath_counts_takes_and_tests_what_is_in_a_page() {
+    const PAGE: &[u8] = b"<h1>Shop</h1><ul><li>tea<li>milk</ul><input name=csrf value=tok-1>";
+    let xpath = |expression: &str| Query::XPath(text(expression));
+    let number = |number| Test::Equals(Operand::Value(Value::Integer(number)));
+    let is = |expected: &str| Test::Equals(Operand::Value(words(expected)));
+    for (expression, filters, not, test) in [
+        ("//li", vec![Filter::Count], false, number(2)),
+        ("//form", vec![Filter::Count], false, number(0)),
+        ("//li", vec![], false, Test::Exists),
+        ("//form", vec![], true, Test::Exists),
+        ("count(//li)", vec![], false, number(2)),
+        ("string(//h1)", vec![], false, is("Shop")),
+        ("//li", vec![Filter::Nth(1)], false, is("milk")),
+    ] {
+        assert!(holds(xpath(expression), filters.clone(), not, test.clone(), PAGE), "{expression}");
+        assert!(!holds(xpath(expression), filters, !not, test, PAGE), "not: {expression}");
+    }
+    assert_eq!(capture(xpath("string(//input[@name='csrf']/@value)"), vec![], PAGE), Some(words("tok-1")));
+    assert_eq!(capture(xpath("//form"), vec![], PAGE), None);
+    let in_json = Filter::XPath(text("string(//b)"));
+    assert_eq!(capture(path("$.page"), vec![in_json], br#"{"page":"<b>x</b>"}"#), Some(words("x")));
+    // What cannot be read fails every check.
+    let deep = "<div>".repeat(1000);
+    for not in [false, true] {
+        assert!(!holds(xpath("//form"), vec![], not, Test::Exists, deep.as_bytes()));
+    }
+}
+
+#[test]
 fn a_body_that_is_no_json_fails_every_check_of_a_path() {
     for path in [path("$.a"), path("$..a"), path("$")] {
         for not in [false, true] {

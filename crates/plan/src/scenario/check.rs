@@ -139,6 +139,7 @@ impl Bounds<'_> {
             Query::Header(text)
             | Query::Cookie { name: text, .. }
             | Query::JsonPath(text)
+            | Query::XPath(text)
             | Query::Regex(text) => self.text(text, path),
             _ => Ok(()),
         }
@@ -154,7 +155,9 @@ impl Bounds<'_> {
 
     fn filters(&self, filters: &[Filter], path: &str) -> Result<(), PlanError> {
         filters.iter().try_for_each(|filter| match filter {
-            Filter::Regex(text) | Filter::Split(text) | Filter::JsonPath(text) => self.text(text, path),
+            Filter::Regex(text) | Filter::Split(text) | Filter::JsonPath(text) | Filter::XPath(text) => {
+                self.text(text, path)
+            }
             Filter::Replace { old, new } | Filter::ReplaceRegex { pattern: old, new } => {
                 self.text(old, path)?;
                 self.text(new, path)

@@ -61,6 +61,8 @@ pub enum Query {
     /// The nodes of a JSON body that a path selects (RFC 9535): no value for none, the value of a single one, the list of
     /// several.
     JsonPath(StepText),
+    /// The value of an expression of XPath 1.0 in a body of HTML or XML. Nodes are a list of their texts.
+    XPath(StepText),
     /// The first group of the first match of a regular expression in the body.
     Regex(StepText),
     /// The value of a variable, by its slot.
@@ -72,16 +74,20 @@ pub enum Query {
 }
 
 impl Query {
-    /// Returns true if the value is in the header fields of the reply.
+    /// Returns true if the value is in the header fields of the reply, or depends on one.
     #[must_use]
     pub fn reads_head(&self) -> bool {
-        matches!(self, Self::Header(_) | Self::Cookie { .. })
+        // The type of the content tells HTML from XML.
+        matches!(self, Self::Header(_) | Self::Cookie { .. } | Self::XPath(_))
     }
 
     /// Returns true if the value follows from the body of the reply.
     #[must_use]
     pub fn reads_body(&self) -> bool {
-        matches!(self, Self::Body | Self::Bytes | Self::Sha256 | Self::JsonPath(_) | Self::Regex(_))
+        matches!(
+            self,
+            Self::Body | Self::Bytes | Self::Sha256 | Self::JsonPath(_) | Self::XPath(_) | Self::Regex(_)
+        )
     }
 }
 
@@ -163,6 +169,8 @@ pub enum Filter {
     Location,
     /// The nodes that a path selects in a text that is JSON.
     JsonPath(StepText),
+    /// The value of an expression of XPath 1.0 in a text that is HTML. Nodes are a list of their texts.
+    XPath(StepText),
 }
 
 /// A condition on a value.

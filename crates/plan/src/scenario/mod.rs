@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use self::feed::{AtEnd, Feed, FeedOrder, FeedRows};
 pub use self::look::{Attribute, Capture, Check, Filter, Operand, Predicate, Query, Test};
 pub use self::request::{StepBodyPart, StepHeader, StepRequest};
-pub use self::syntax::{jsonpath, regex, regex_with_group};
+pub use self::syntax::{jsonpath, regex, regex_with_group, xpath};
 pub use self::text::{Coding, StepText, TextPart};
 pub use self::value::Value;
 use crate::NonEmpty;

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use regex::Regex;
 use serde_json_path::JsonPath;
+use xmloxide::xpath::ast::Expr;
+use xmloxide::xpath::parser;
 
-/// The maximum number of opening brackets in a path, which bounds the depth of its parser.
+/// The maximum number of opening brackets in a path, and of minus signs in an XPath, which bounds the depth of its parser.
 const BRACKETS_MAX: usize = 64;
 
 /// Parses a path into JSON as RFC 9535 has it, or as Hurl accepts it too: `$.a-b` for `$['a-b']`, `$.[0]` for `$[0]`. Returns
@@ -26,6 +28,21 @@ pub fn jsonpath(text: &str) -> Result<(JsonPath, Cow<'_, str>), String> {
         Ok(path) => Ok((path, regular.into())),
         Err(_) => Err(error.to_string()),
     }
+}
+
+/// Parses an expression of XPath 1.0 (<https://www.w3.org/TR/1999/REC-xpath-19991116/>).
+///
+/// # Errors
+/// The reason why it is none.
+pub fn xpath(text: &str) -> Result<Expr, String> {
+    let opening = |signs: &[u8]| text.bytes().filter(|byte| signs.contains(byte)).count();
+    if opening(b"([") > BRACKETS_MAX || opening(b"-") > BRACKETS_MAX {
+        return Err(format!("expected at most {BRACKETS_MAX} brackets and as many minus signs"));
+    }
+    parser::parse(text).map_err(|error| {
+        let text = error.to_string();
+        text.strip_prefix("invalid expression: ").unwrap_or(&text).to_owned()
+    })
 }
 
 /// Parses a regular expression.

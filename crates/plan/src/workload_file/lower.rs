@@ -15,7 +15,7 @@ use super::problem::{FileProblem, Missing, Problems, Source};
 use crate::NonEmpty;
 use crate::scenario::{
     Attribute, Capture, Check, Coding, Filter, Operand, Predicate, Query, StepText, Test, TextPart, Value,
-    jsonpath, regex, regex_with_group,
+    jsonpath, regex, regex_with_group, xpath,
 };
 
 /// The greatest number of characters in the label of a capture or check.
@@ -234,6 +234,7 @@ impl Lowering<'_, '_> {
             hurl::QueryKind::Bytes => Query::Bytes,
             hurl::QueryKind::Sha256 => Query::Sha256,
             hurl::QueryKind::JsonPath(path) => Query::JsonPath(self.path_into_json(path)),
+            hurl::QueryKind::XPath(text) => Query::XPath(self.xpath(text)),
             hurl::QueryKind::Regex(pattern) => Query::Regex(self.pattern_with_group(pattern, &query.span)),
             hurl::QueryKind::Variable(name) => Query::Variable(self.slot(name, &query.span)?),
             hurl::QueryKind::Duration => Query::Duration,
@@ -270,6 +271,11 @@ impl Lowering<'_, '_> {
     fn path_into_json(&mut self, path: &hurl::Template) -> StepText {
         let text = self.text(path);
         self.checked(text, &path.span, "a JSONPath", |text| jsonpath(text).map(drop))
+    }
+
+    fn xpath(&mut self, expression: &hurl::Template) -> StepText {
+        let text = self.text(expression);
+        self.checked(text, &expression.span, "an XPath", |text| xpath(text).map(drop))
     }
 
     /// Returns a text in a language of its own. If it is known before the run, it is checked now.
@@ -319,6 +325,7 @@ impl Lowering<'_, '_> {
             hurl::FilterKind::Base64UrlSafeDecode => Filter::Base64UrlSafeDecode,
             hurl::FilterKind::Location => Filter::Location,
             hurl::FilterKind::JsonPath(path) => Filter::JsonPath(self.path_into_json(path)),
+            hurl::FilterKind::XPath(text) => Filter::XPath(self.xpath(text)),
         }
     }
 

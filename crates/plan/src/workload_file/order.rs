@@ -241,6 +241,7 @@ impl Walk<'_> {
         if let Query::Header(text)
         | Query::Cookie { name: text, .. }
         | Query::JsonPath(text)
+        | Query::XPath(text)
         | Query::Regex(text) = query
         {
             self.text(text, unset);
@@ -250,7 +251,9 @@ impl Walk<'_> {
     fn filters(&self, filters: &[Filter], unset: &mut Vec<u32>) {
         for filter in filters {
             match filter {
-                Filter::Regex(text) | Filter::Split(text) | Filter::JsonPath(text) => self.text(text, unset),
+                Filter::Regex(text) | Filter::Split(text) | Filter::JsonPath(text) | Filter::XPath(text) => {
+                    self.text(text, unset)
+                }
                 Filter::Replace { old, new } | Filter::ReplaceRegex { pattern: old, new } => {
                     self.text(old, unset);
                     self.text(new, unset);
