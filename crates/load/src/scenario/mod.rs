@@ -9,6 +9,7 @@
 //! * `count` also counts the members of an object.
 //! * `[Secure]` and `[HttpOnly]` of a cookie are `true` if present.
 //! * Of cookies with the same name the last one is found, and only that one.
+//! * Nodes that XPath finds are a list of their texts, and a name without a prefix finds elements of any namespace.
 //! * In JSON, what no path of the step leads through is not checked for mistakes.
 
 mod filter;
