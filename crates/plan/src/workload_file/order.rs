@@ -252,7 +252,7 @@ impl Walk<'_> {
         for filter in filters {
             match filter {
                 Filter::Regex(text) | Filter::Split(text) | Filter::JsonPath(text) | Filter::XPath(text) => {
-                    self.text(text, unset)
+                    self.text(text, unset);
                 }
                 Filter::Replace { old, new } | Filter::ReplaceRegex { pattern: old, new } => {
                     self.text(old, unset);
