@@ -55,6 +55,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Returns how many arrivals per second had one and are through; of visits that is not known.
+    fn rate_of(self, summary: &Summary) -> f64 {
+        let throughput = summary.throughput();
+        match self {
+            Self::OpenConnection => throughput.connections,
+            Self::Connection | Self::Stream | Self::ClientConnection => throughput.replies,
+            Self::Session if summary.visits.is_some() => f64::INFINITY,
+            Self::Session => throughput.sessions,
+        }
+    }
+}
+
 /// Bound on what may go on at once.
 struct Bound {
     place: Place,
@@ -118,7 +131,12 @@ pub(crate) fn judge(plan: &Plan, summary: &Summary, latency: &Timing) -> Option<
         0 => service.moments.mean(),
         _ => arrivals.light.mean(),
     };
-    let used = ratio(rate * kept_s, bound.places as f64);
+    let share = |rate: f64| ratio(rate * kept_s, bound.places as f64);
+    if share(bound.place.rate_of(summary)) < USE_SUSPECT {
+        // The places would have done for twice as many, had the server been as quick as it is when most are free.
+        return note;
+    }
+    let used = share(rate);
     let level = match bound.place {
         // The clients of a recording do not share the load evenly.
         Place::ClientConnection if service.moments.mean() > SLOWED * kept_s => Level::Suspect,
