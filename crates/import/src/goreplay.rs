@@ -398,7 +398,7 @@ fn split_head(message: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     (lines, rest)
 }
 
-/// How the body of a message ends, by its header fields.
+/// The end of the body of a message, by its header fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     /// The message has no such field.
@@ -466,7 +466,7 @@ fn request(payload: &[u8]) -> (Result<trace::Request, &'static str>, &[u8]) {
     (request, rest)
 }
 
-/// What stands behind a response; nothing if only the end of the message tells where it ends.
+/// The rest behind a response; nothing if only the end of the message tells where it ends.
 fn behind_response(payload: &[u8]) -> &[u8] {
     let (lines, behind) = split_head(payload);
     let mut framing = Framing::Unsaid;

@@ -21,7 +21,7 @@ pub(crate) struct Mended<R> {
     is_end: bool,
 }
 
-/// What stands at a place of the source: its length, and what takes its place.
+/// A piece at a place of the source: its length, and its replacement.
 enum Unit {
     /// It stays as it is.
     Kept(usize),

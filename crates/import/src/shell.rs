@@ -1,6 +1,6 @@
 //! Command lines as a POSIX shell and bash read them: split into commands and words.
 //!
-//! What only a running shell knows (variables, output of other commands) is a flaw of the command that it stands in.
+//! Text that only a running shell knows (variables, output of other commands) is a flaw of the command that it stands in.
 
 use crate::error::Flaw;
 use crate::report::shortened;
@@ -11,13 +11,13 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// The words, which may be any bytes.
     pub(crate) words: Vec<Vec<u8>>,
-    /// What it reads from standard input, if something other than a pipe tells.
+    /// Its standard input, if something other than a pipe tells.
     pub(crate) stdin: Option<Stdin>,
     /// True if it reads from the pipe of the command before.
     pub(crate) is_piped: bool,
     /// True if some of its input or output is redirected.
     pub(crate) is_redirected: bool,
-    /// What only a running shell knows.
+    /// Text that only a running shell knows.
     pub(crate) flaw: Option<Flaw>,
 }
 

@@ -151,7 +151,7 @@ fn is_secret_body(text: &str) -> bool {
     false
 }
 
-/// What may be secret in the value of an option.
+/// Part of the value of an option that may be secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// All of it.
@@ -164,7 +164,7 @@ enum Kind {
     Fields,
     /// A body; `@` names a file.
     Body,
-    /// What follows `=`, unless that is `@` with the name of a file.
+    /// The text behind `=`, unless that is `@` with the name of a file.
     Pair,
     /// The same, if the name is that of a secret.
     Variable,

@@ -70,7 +70,7 @@ pub enum Event<'a> {
     CallReturned {
         /// The call.
         call: CallId,
-        /// How it said so.
+        /// The sign by which it said so.
         why: Undone,
     },
     /// The call will have no complete reply; the connection continues.
@@ -140,7 +140,7 @@ pub enum Undone {
     Rejected(&'static str),
 }
 
-/// What a peer speaks whose first bytes are no reply of HTTP/1.
+/// Protocol of a peer whose first bytes are no reply of HTTP/1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Foreign {
     /// TLS.

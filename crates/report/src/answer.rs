@@ -280,7 +280,7 @@ impl Answer<'_> {
         }
     }
 
-    /// What the server says about errors, in its own words.
+    /// The server's own words about errors.
     fn write_told(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { summary, figures, .. } = self.document;
         for (place, words) in told::words(summary, figures.streams.as_ref()).into_iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::number::{count, time};
 pub struct CauseFigures {
     /// Kind of cause.
     pub cause: CauseKind,
-    /// What makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does.
+    /// Detail that makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does.
     pub detail: String,
     /// Number of failures.
     pub failures: u64,
@@ -435,7 +435,7 @@ mod tests {
         })
     }
 
-    /// What a cause is in words, with its remedy.
+    /// A cause in words, with its remedy.
     fn told(cause: CauseKind, detail: &'static str, plan: &Plan) -> String {
         let mut summary = Summary::default();
         summary.errors.add(cause.class());

@@ -105,7 +105,7 @@ pub enum ReadError {
     Contents(Kind, String),
 }
 
-/// What a file is that a run has written beside its document, by its beginning.
+/// The kind of a file that a run has written beside its document, by its beginning.
 fn companion(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 5] = [
         (b"call,due_s,", "a table of calls (--calls)"),

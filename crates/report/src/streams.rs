@@ -369,7 +369,7 @@ pub(crate) fn percentiles(times: &Times) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// What could not be read of a model's answers, in a sentence; `None` if that is nothing.
+/// Sentence on the parts of a model's answers that could not be read; `None` if there are none.
 pub(crate) fn unread(model: &ModelFigures) -> Option<String> {
     match (&model.other_api, model.unread) {
         (Some(api), _) => Some(format!(

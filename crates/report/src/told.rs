@@ -5,7 +5,7 @@ use httperf_stats::{Summary, Tally};
 use crate::number::count;
 use crate::streams::{self, StreamFigures};
 
-/// What the server of a run says, a sentence for each of its forms: errors of a model, answers that could not be read, and reasons why
+/// Words of the server of a run, a sentence for each of their forms: errors of a model, answers that could not be read, and reasons why
 /// WebSockets were closed. What servers of gRPC say stands beside their statuses.
 pub(crate) fn words(summary: &Summary, figures: Option<&StreamFigures>) -> Vec<String> {
     let model = summary.streams.as_deref().and_then(|streams| streams.model.as_deref());

@@ -243,7 +243,7 @@ pub enum Finding {
     },
     /// Arrivals waited for a place that the plan bounds the number of, and that bound is part of the figures.
     ClientLimit {
-        /// What they waited for.
+        /// The places that they waited for.
         place: Place,
         /// Number of these places.
         places: u64,

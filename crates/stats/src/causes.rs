@@ -16,7 +16,7 @@ use crate::{Failure, Tally};
 pub struct FailureCause {
     /// Kind.
     pub kind: CauseKind,
-    /// What makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does.
+    /// Detail that makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does.
     pub detail: Cow<'static, str>,
 }
 
@@ -93,7 +93,7 @@ pub enum CauseKind {
     Malformed,
     /// A reply went beyond a limit of this program. Detail: the limit.
     LimitExceeded,
-    /// What the server sends is not HTTP. Detail: its beginning.
+    /// The server sends something that is not HTTP. Detail: its beginning.
     NotHttp,
     /// The server speaks TLS where the plan has none.
     SpeaksTls,

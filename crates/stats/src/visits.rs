@@ -87,7 +87,7 @@ pub enum Obstacle {
     Variable {
         /// Number of the variable, in the order of the plan.
         slot: u32,
-        /// What it lacks.
+        /// Reason why it cannot be filled in.
         lack: Lack,
     },
     /// A loop of the scenario goes on without a call or a pause.

@@ -206,7 +206,7 @@ fn check_ends(what: &str, summary: &Summary, planned: u64) {
     assert_eq!(summary.errors.total(), failed, "{what}");
 }
 
-/// What a server does that turns every second connection away, or all of them.
+/// A server that turns every second connection away, or all of them.
 fn turning_away(code: u32, is_reset: bool, all: bool) -> Http2Peer<impl FnMut(&StreamSeen) -> Vec<Deed>> {
     Http2Peer::new(move |request: &StreamSeen| {
         if !all && request.connection % 2 == 1 {

@@ -400,7 +400,7 @@ GET {{base}}/last
     requests
 }
 
-/// What is compared of requests: all but what belongs to a connection.
+/// Requests without what belongs to a connection, to compare them.
 fn compared(requests: &[Request]) -> Vec<Request> {
     let without = |request: &Request| {
         let mut request = request.clone();

@@ -1,4 +1,4 @@
-//! What is secret shows nowhere: not on a terminal, in no message, page or table, and in no document that others may read.
+//! Secrets show nowhere: not on a terminal, in no message, page or table, and in no document that others may read.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -44,7 +44,7 @@ pub struct Request {
     pub credentials: Option<Credentials>,
     /// The body.
     pub content: Option<Content>,
-    /// What concerns the connection and the way of the request.
+    /// Settings of the connection and the way of the request.
     pub settings: Settings,
 }
 
@@ -68,7 +68,7 @@ pub enum Content {
     Form(Vec<Field>),
 }
 
-/// What concerns the connection and the way of a request.
+/// Settings of the connection and the way of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// The version of HTTP, if one is given.

@@ -491,7 +491,7 @@ impl<'d> Importer<'d> {
         Ok((workload, self.report))
     }
 
-    /// Where no operation only reads, has the scenario make those that change least, and returns a sentence about it.
+    /// Has the scenario make, where no operation only reads, those that change least, and returns a sentence about it.
     fn choose_others(&mut self) -> Option<String> {
         if self.choices.iter().any(|(_, _, reason)| reason.is_none()) {
             return None;

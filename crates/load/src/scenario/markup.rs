@@ -15,7 +15,7 @@ use super::value::{Found, Mismatch, Outcome};
 const SIZE_MAX: usize = 4 << 20;
 const DEPTH_MAX: u32 = 256;
 
-/// How deep the elements of XML may be: its parser calls itself for each level, with some kilobytes of stack.
+/// The greatest depth of elements of XML: its parser calls itself for each level, with some kilobytes of stack.
 const XML_DEPTH_MAX: u32 = 100;
 
 const TOO_LARGE: &str = "the body is too large for XPath, which reads 4 MiB at most";
@@ -109,7 +109,7 @@ fn prefixes(document: &Document, element: NodeId) -> Vec<(String, String)> {
     declared.collect()
 }
 
-/// How deep the elements of HTML are nested at most. Those whose end may be left out, and those without one, do not count:
+/// The greatest depth at which elements of HTML are nested. Those whose end may be left out, and those without one, do not count:
 /// another of their kind, or their parent, ends them.
 fn depth(text: &str) -> u32 {
     const ENDED_BY_OTHERS: [&str; 36] = [

@@ -8,7 +8,7 @@ use httperf_plan::scenario::{Scenarios, Value};
 use super::text::{in_url, write_value};
 use super::value::View;
 
-/// What stands for a secret, as in Hurl.
+/// Mark in place of a secret, as in Hurl.
 const REDACTED: &str = "***";
 
 /// The secrets of a visit, in the forms in which texts have them.

@@ -41,7 +41,7 @@ pub struct Filling<'a> {
 pub struct Unset {
     /// Its slot.
     pub slot: u32,
-    /// What it lacks.
+    /// Reason why it cannot be filled in.
     pub lack: Lack,
 }
 

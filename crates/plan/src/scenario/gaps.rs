@@ -179,7 +179,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a value is, or `none`, if it cannot be filled in.
+/// The kind of a value, or `none`, if it cannot be filled in.
 fn lack(value: Option<&Value>) -> Option<&'static str> {
     match value {
         None => Some("none"),

@@ -41,7 +41,7 @@ pub struct FileProblem {
     message: String,
     /// A remedy.
     hint: Option<String>,
-    /// What would help as well, given together with the file.
+    /// Something else that would help, given together with the file.
     given: Option<Missing>,
 }
 

@@ -1,6 +1,6 @@
 //! Files of descriptors, as `protoc` writes them and servers send them: checked, and those of an edition lowered to proto2.
 //!
-//! What is refused here would make the library behind it panic.
+//! Refusals of what would make the library behind it panic.
 //!
 //! <https://protobuf.dev/editions/features>
 

@@ -446,7 +446,7 @@ fn bytes_that_answer_no_request_are_an_error() {
     check_error(bytes, &[started(200), done(38, 0, 0, Reuse::Keep)], &ProtocolError::Unsolicited);
 }
 
-/// What servers send on connections that they close as nothing came, and line ends behind bodies.
+/// Bytes that servers send on connections that they close as nothing came, and line ends behind bodies.
 #[test]
 fn a_408_and_line_ends_on_an_idle_connection_are_no_errors() {
     let reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";

@@ -250,7 +250,7 @@ fn group_list(list: &str) -> Result<String, ConfigError> {
     Ok(names.join(":"))
 }
 
-/// What is accepted unless an option says otherwise: all that servers have, in the library's order. By itself, it leaves out
+/// Defaults of what is accepted: all that servers have, in the library's order. By itself, it leaves out
 /// certificates of Ed25519 and P-521.
 const SIGNATURE_ALGORITHMS: &str = "ecdsa_secp256r1_sha256:rsa_pss_rsae_sha256:rsa_pkcs1_sha256:\
     ecdsa_secp384r1_sha384:rsa_pss_rsae_sha384:rsa_pkcs1_sha384:ed25519:ecdsa_secp521r1_sha512:\

@@ -74,7 +74,7 @@ struct Socket {
     /// Datagrams that can be read, with the instants at which they arrived.
     datagrams: VecDeque<(Datagram, Instant)>,
     is_of_datagrams: bool,
-    /// What the peer does with datagrams, once one has arrived; or that the socket has met itself.
+    /// The peer's way with datagrams, once one has arrived; or that the socket has met itself.
     reception: Option<Reception>,
 }
 

@@ -67,7 +67,7 @@ struct Open {
     last_push: Option<Instant>,
     wire_sent: u64,
     wire_received: u64,
-    /// What came and is not decompressed yet.
+    /// Bytes that came and are not decompressed yet.
     backlog: Vec<u8>,
     /// The end in words, and whether it was that of an error, once the server has closed it.
     close: Option<(String, bool)>,

@@ -49,7 +49,7 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
     Ok(if has_problem { ExitCode::from(PROBLEM_STATUS) } else { ExitCode::SUCCESS })
 }
 
-/// How long a first call is awaited.
+/// Time limit of a first call.
 const FIRST_CALL_LIMIT: Duration = Duration::from_secs(2);
 
 /// Makes a call, on a connection of its own. Returns how long both took.
@@ -73,7 +73,7 @@ fn open_at_once(rate: f64, lasts: Duration) -> u64 {
     (rate * lasts.as_secs_f64() - 1e-6).ceil() as u64
 }
 
-/// What a first call says of the connections that are open at once.
+/// Finding on the connections that are open at once, after a first call.
 fn first_call(asked: Result<Duration, String>, rate: f64, planned: Option<u64>) -> Finding {
     let name = "first call";
     let lasts = match asked {
@@ -117,7 +117,7 @@ pub struct DoctorArgs {
     hog: bool,
 }
 
-/// What is planned unless something else is said.
+/// Defaults of the plan.
 const RATE: f64 = 1000.0;
 const CONNECTIONS: u64 = 1000;
 

@@ -28,7 +28,7 @@ struct DocumentFile {
 enum Attempt {
     /// Another one follows.
     Meanwhile,
-    /// What cannot be written now is lost.
+    /// None follows: a document that cannot be written now is lost.
     Last,
 }
 

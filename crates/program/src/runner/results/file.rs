@@ -189,7 +189,7 @@ impl From<Lasting> for Contents {
     }
 }
 
-/// Who may read a file that is written.
+/// Readers of a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Readers {
     /// Those who may read the file that it replaces, or any new file.

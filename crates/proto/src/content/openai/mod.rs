@@ -77,7 +77,7 @@ impl Piece {
     /// the last one counts. Text that is no Unicode is replaced.
     ///
     /// # Errors
-    /// What else it is.
+    /// Anything else.
     pub fn parse(json: &[u8]) -> Result<Self, Unread> {
         match serde_json::from_slice(json) {
             Ok(Read(chunk)) => Chunk::piece(chunk),

@@ -125,7 +125,7 @@ impl Sender {
     }
 }
 
-/// How the receiver is trusted: as other programs on this machine trust servers.
+/// Trust in the receiver: that of other programs on this machine in servers.
 fn tls(option: &str) -> anyhow::Result<TlsConfig> {
     let found = rustls_native_certs::load_native_certs();
     let roots: Vec<Certificate<'static>> =
