@@ -62,7 +62,8 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
         .classic()
         .details(&[
             "Lines begin with SH (header), SB (body) or SS (summary) and the number of the call. Without \
-             a value both parts are printed; the first letter of the value decides.",
+             a value both parts are printed; the first letter of the value decides. They are printed as they \
+             are sent, with credentials.",
         ])
         .apply(|args, value| {
             args.print_request = Some(parts(value));
