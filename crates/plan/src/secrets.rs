@@ -72,18 +72,52 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 /// A URL or a path without what is secret: a user with a password, and parameters of secret names.
 #[must_use]
 pub fn url(text: &str) -> Cow<'_, str> {
-    let without_user = without_user(text);
-    let Some((path, query)) = without_user.split_once('?') else { return without_user };
-    let (query, fragment) = query.split_once('#').map_or((query, None), |(query, rest)| (query, Some(rest)));
-    let hide = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() && is_secret_name(name) => format!("{name}={HIDDEN}"),
-        _ => pair.to_owned(),
-    };
-    let mut shown = format!("{path}?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&"));
-    if let Some(fragment) = fragment {
-        shown += &format!("#{fragment}");
+    UrlInPieces::default().shown(text)
+}
+
+/// A URL of which pieces are filled in, read piece by piece.
+#[derive(Default)]
+struct UrlInPieces {
+    /// The query has begun.
+    is_query: bool,
+    /// The value of a parameter that is secret goes on.
+    is_secret: bool,
+}
+
+impl UrlInPieces {
+    /// Returns the next piece as it may be shown.
+    fn shown<'t>(&mut self, piece: &'t str) -> Cow<'t, str> {
+        let text = if self.is_query { piece.into() } else { without_user(piece) };
+        let (path, query) = match text.split_once('?') {
+            _ if self.is_query => ("", &text[..]),
+            Some((path, query)) => (&text[..=path.len()], query),
+            None => return text,
+        };
+        self.is_query = true;
+        let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
+        let mut shown = path.to_owned();
+        for (place, pair) in query.split('&').enumerate() {
+            if place > 0 {
+                shown.push('&');
+                self.is_secret = false;
+            }
+            let value = match pair.split_once('=') {
+                _ if self.is_secret => pair,
+                Some((name, value)) if is_secret_name(name) => {
+                    shown += &pair[..=name.len()];
+                    self.is_secret = true;
+                    value
+                }
+                _ => {
+                    shown += pair;
+                    continue;
+                }
+            };
+            shown += if value.is_empty() { "" } else { HIDDEN };
+        }
+        shown += fragment;
+        if shown == text { text } else { shown.into() }
     }
-    if shown == *without_user { without_user } else { shown.into() }
 }
 
 fn without_user(text: &str) -> Cow<'_, str> {
@@ -381,7 +415,7 @@ impl Hiding {
 
     fn scenarios(&mut self, scenarios: &mut Scenarios) {
         for request in &mut scenarios.requests {
-            self.step_text(&mut request.uri);
+            self.step_text(&mut request.uri, &mut UrlInPieces::default());
             for header in request.headers.iter_mut().filter(|header| is_secret_name(&header.name)) {
                 self.step_value(&mut header.value);
             }
@@ -470,28 +504,34 @@ impl Hiding {
     }
 
     fn uri(&mut self, uri: &mut Vec<u8>) {
-        let Ok(text) = std::str::from_utf8(uri) else { return };
-        if let Cow::Owned(shown) = url(text) {
-            *uri = shown.into_bytes();
+        self.piece(uri, &mut UrlInPieces::default());
+    }
+
+    /// Hides what is secret in the next piece of a URL.
+    fn piece(&mut self, piece: &mut Vec<u8>, url: &mut UrlInPieces) {
+        let Ok(text) = std::str::from_utf8(piece) else { return };
+        if let Cow::Owned(shown) = url.shown(text) {
+            *piece = shown.into_bytes();
             self.found = true;
         }
     }
 
     fn template(&mut self, template: &mut Template) {
+        let mut url = UrlInPieces::default();
         let shown = template.map_literals(|bytes| {
-            let mut uri = bytes.to_vec();
-            Self::default().uri(&mut uri);
-            uri
+            let mut piece = bytes.to_vec();
+            Self::default().piece(&mut piece, &mut url);
+            piece
         });
         self.found |= shown != *template;
         *template = shown;
     }
 
-    fn step_text(&mut self, text: &mut StepText) {
+    fn step_text(&mut self, text: &mut StepText, url: &mut UrlInPieces) {
         for part in &mut text.parts {
             match part {
-                TextPart::Literal(uri) => self.uri(uri),
-                TextPart::Encoded { text, .. } => self.step_text(text),
+                TextPart::Literal(piece) => self.piece(piece, url),
+                TextPart::Encoded { text, .. } => self.step_text(text, url),
                 TextPart::Variable { .. } | TextPart::Pick(_) | TextPart::Uuid | TextPart::Date => {}
             }
         }
@@ -555,6 +595,18 @@ mod tests {
         {
             assert!(!is_secret_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_url_of_which_pieces_are_filled_in_is_shown_without_secrets() {
+        let shown = |pieces: &[&str]| {
+            let mut url = UrlInPieces::default();
+            pieces.iter().map(|piece| url.shown(piece).into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&["/s?q=", "&api_key=S3&x=1", "y"]), ["/s?q=", "&api_key=...&x=1", "y"]);
+        assert_eq!(shown(&["/s", "/a?token=S3", "S3&x=", "#f"]), ["/s", "/a?token=...", "...&x=", "#f"]);
+        assert_eq!(shown(&["http://u:S3@h/?token=", "&pin=S3"]), ["http://...@h/?token=", "&pin=..."]);
+        assert_eq!(shown(&["/s?a=1", "&b=2"]), ["/s?a=1", "&b=2"]);
     }
 
     #[test]

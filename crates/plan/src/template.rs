@@ -141,7 +141,7 @@ impl Template {
 
     /// Returns the template with `change` applied to each literal.
     #[must_use]
-    pub fn map_literals(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+    pub fn map_literals(&self, mut change: impl FnMut(&[u8]) -> Vec<u8>) -> Self {
         let mut changed = Self::default();
         for piece in &self.pieces {
             match piece {

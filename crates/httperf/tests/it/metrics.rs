@@ -146,7 +146,8 @@ fn what_is_fetched_sent_and_written_agrees_with_the_result() {
         let found = value(last, metric).unwrap_or_else(|| panic!("no {metric} in:\n{last}"));
         assert!(found > 0.0 && found <= most, "{metric}: {found}");
     }
-    assert_eq!(value(last, "httperf_arrivals_asked_per_second"), Some(100.0), "{last}");
+    let asked = |metrics: &String| value(metrics, "httperf_arrivals_asked_per_second") == Some(100.0);
+    assert!(fetched.iter().any(asked), "{last}");
     let name = result["parts"][0]["run"].as_str().expect("a name");
     assert!(last.contains(&format!("run=\"{name}\"")), "metrics and result have the same name of the run");
 

@@ -1,8 +1,16 @@
 //! XPath 1.0 in HTML and XML (<https://www.w3.org/TR/1999/REC-xpath-19991116/>).
 
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
 use compact_str::CompactString;
 use httperf_plan::scenario::{Value, xpath};
-use xmloxide::html5::parse_html5;
+use lol_html::html_content::{Element, TextChunk, TextType};
+use lol_html::{
+    DocumentContentHandlers, ElementContentHandlers, HtmlRewriter, LocalHandlerTypes, MemorySettings,
+    Selector, Settings,
+};
 use xmloxide::parser::{ParseOptions, parse_str_with_options};
 use xmloxide::xpath::ast::Expr;
 use xmloxide::xpath::{XPathContext, XPathNode, XPathValue};
@@ -10,17 +18,21 @@ use xmloxide::{Document, NodeId};
 
 use super::value::{Found, Mismatch, Outcome};
 
-/// The size of the largest document that is read, in bytes, and how deep the elements of HTML may be: the time that its
-/// parser takes grows with both.
+/// The size of the largest document that is read, in bytes, and of all texts of the nodes that an expression finds.
 const SIZE_MAX: usize = 4 << 20;
-const DEPTH_MAX: u32 = 256;
+const TEXTS_MAX: usize = 4 * SIZE_MAX;
+
+/// The greatest depth of elements of HTML, which bounds the search for the one that an end tag ends.
+const DEPTH_MAX: usize = 256;
 
 /// The greatest depth of elements of XML: its parser calls itself for each level, with some kilobytes of stack.
 const XML_DEPTH_MAX: u32 = 100;
 
+/// Memory of the reader of HTML, beside the document.
+const READER_MEMORY_MAX: usize = 8 << 20;
+
 const TOO_LARGE: &str = "the body is too large for XPath, which reads 4 MiB at most";
-const TOO_DEEP: &str =
-    "the elements of the body are nested too deeply for XPath, which reads 256 levels at most";
+const TOO_DEEP: &str = "the body is no HTML that XPath can read: it may be nested 256 levels deep at most";
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -46,9 +58,7 @@ impl XPath {
         let mut context = XPathContext::new(document, document.root());
         markup.prefixes.iter().for_each(|(prefix, namespace)| context.set_namespace(prefix, namespace));
         let value = match context.evaluate(&self.expression).map_err(|_| Mismatch)? {
-            XPathValue::NodeSet(nodes) => {
-                Value::List(nodes.into_iter().map(|node| Value::Text(text_of(document, node))).collect())
-            }
+            XPathValue::NodeSet(nodes) => Value::List(texts_of(document, &nodes)?),
             XPathValue::Boolean(value) => Value::Boolean(value),
             XPathValue::Number(number) if number.is_finite() => Value::Float(number),
             XPathValue::Number(_) => return Err(Mismatch),
@@ -56,6 +66,20 @@ impl XPath {
         };
         Ok(Some(Found::Owned(value)))
     }
+}
+
+/// The texts of nodes, unless they are too long together: each node repeats those of the nodes within.
+fn texts_of(document: &Document, nodes: &[XPathNode]) -> Result<Vec<Value>, Mismatch> {
+    let (mut texts, mut size) = (Vec::with_capacity(nodes.len()), 0);
+    for &node in nodes {
+        let text = text_of(document, node);
+        size += text.len();
+        if size > TEXTS_MAX {
+            return Err(Mismatch);
+        }
+        texts.push(Value::Text(text));
+    }
+    Ok(texts)
 }
 
 /// The string-value of a node (XPath 1.0, section 5).
@@ -71,16 +95,41 @@ fn text_of(document: &Document, node: XPathNode) -> CompactString {
 }
 
 impl Markup {
-    /// Reads a document of HTML. There is none that cannot be read, but for what takes too long.
+    /// Reads a document of HTML: the elements as their tags stand, with `html`, `head` and `body` where these are left out. The
+    /// time that it takes grows with the size alone, which that of the algorithm of browsers does not.
     pub(super) fn html(text: &str) -> Result<Self, &'static str> {
+        static ALL: LazyLock<Selector> = LazyLock::new(|| "*".parse().expect("it is a selector"));
         if text.len() > SIZE_MAX {
             return Err(TOO_LARGE);
         }
-        if depth(text) > DEPTH_MAX {
-            return Err(TOO_DEEP);
-        }
-        let document = parse_html5(text).map_err(|_| "the body is not HTML")?;
-        Ok(Self { document, prefixes: Vec::new() })
+        let page = Rc::new(RefCell::new(Page::new()));
+        let (elements, texts) = (Rc::clone(&page), Rc::clone(&page));
+        let element = move |element: &mut Element<'_, '_, LocalHandlerTypes>| {
+            let Some(opened) = elements.borrow_mut().open(element)? else { return Ok(()) };
+            let page = Rc::clone(&elements);
+            element.on_end_tag(Box::new(move |_| {
+                page.borrow_mut().close(opened);
+                Ok(())
+            }))
+        };
+        let text_chunk = move |chunk: &mut TextChunk<'_>| {
+            texts.borrow_mut().add_text(chunk);
+            Ok(())
+        };
+        let settings = Settings::new()
+            .append_element_content_handler((
+                std::borrow::Cow::Borrowed(&*ALL),
+                ElementContentHandlers::default().element(element),
+            ))
+            .append_document_content_handler(DocumentContentHandlers::default().text(text_chunk))
+            .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(READER_MEMORY_MAX))
+            .with_strict(false);
+        let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| ());
+        let read = rewriter.write(text.as_bytes()).and_then(|()| rewriter.end());
+        read.map_err(|_| TOO_DEEP)?;
+        let mut page = page.borrow_mut();
+        page.end_text();
+        Ok(Self { document: std::mem::take(&mut page.document), prefixes: Vec::new() })
     }
 
     /// Reads a document of XML.
@@ -109,29 +158,121 @@ fn prefixes(document: &Document, element: NodeId) -> Vec<(String, String)> {
     declared.collect()
 }
 
-/// The greatest depth at which elements of HTML are nested. Those whose end may be left out, and those without one, do not count:
-/// another of their kind, or their parent, ends them.
-fn depth(text: &str) -> u32 {
-    const ENDED_BY_OTHERS: [&str; 36] = [
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-        "track", "wbr", "li", "dt", "dd", "p", "option", "optgroup", "tr", "td", "th", "thead", "tbody",
-        "tfoot", "colgroup", "caption", "rt", "rp", "html", "head", "body", "frame", "bgsound", "keygen",
-    ];
-    let (mut depth, mut deepest) = (0_u32, 0);
-    for (at, _) in text.match_indices('<') {
-        let rest = &text[at + 1..];
-        let is_end = rest.starts_with('/');
-        let rest = rest.strip_prefix('/').unwrap_or(rest);
-        let length =
-            rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(rest.len());
-        let name = &rest[..length];
-        if name.is_empty() || ENDED_BY_OTHERS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
-            continue;
-        }
-        depth = if is_end { depth.saturating_sub(1) } else { depth + 1 };
-        deepest = deepest.max(depth);
+/// A page that is being read.
+struct Page {
+    document: Document,
+    /// The elements that are open, outermost first, with their names.
+    open: Vec<(NodeId, String)>,
+    /// Text that goes on.
+    text: String,
+    /// The body has begun, or all that is before it is over.
+    has_body: bool,
+}
+
+/// Elements of the head of a page.
+const OF_HEAD: [&str; 9] =
+    ["title", "meta", "link", "base", "style", "script", "noscript", "template", "head"];
+
+impl Page {
+    fn new() -> Self {
+        Self { document: Document::new(), open: Vec::new(), text: String::new(), has_body: false }
     }
-    deepest
+
+    /// Adds an element. Returns it, if it can have content.
+    fn open(&mut self, element: &Element<'_, '_, LocalHandlerTypes>) -> Result<Option<NodeId>, &'static str> {
+        let name = element.tag_name();
+        self.end_text();
+        self.complete(&name);
+        while self.open.last().is_some_and(|(_, open)| ended_by(&name).contains(&open.as_str())) {
+            self.open.pop();
+        }
+        let node = self.begin(&name);
+        for attribute in element.attributes() {
+            self.document.set_attribute(
+                node,
+                &attribute.name(),
+                &htmlize::unescape_attribute(&attribute.value()),
+            );
+        }
+        if !element.can_have_content() {
+            self.open.pop();
+            return Ok(None);
+        }
+        if self.open.len() > DEPTH_MAX { Err(TOO_DEEP) } else { Ok(Some(node)) }
+    }
+
+    /// Opens the elements of which a page has left out the tags before this element, or before text (`""`).
+    fn complete(&mut self, name: &str) {
+        if self.open.is_empty() && name != "html" {
+            self.begin("html");
+        }
+        if self.has_body || ["html", "body", "frameset"].contains(&name) {
+            self.has_body |= name == "body" || name == "frameset";
+            return;
+        }
+        if OF_HEAD.contains(&name) {
+            if self.open.len() == 1 && name != "head" {
+                self.begin("head");
+            }
+        } else if !self.open.iter().any(|(_, open)| OF_HEAD.contains(&open.as_str()) && open != "head") {
+            self.open.truncate(1);
+            self.begin("body");
+            self.has_body = true;
+        }
+    }
+
+    fn begin(&mut self, name: &str) -> NodeId {
+        let parent = self.open.last().map_or_else(|| self.document.root(), |(node, _)| *node);
+        let node = self.document.create_element(name);
+        self.document.append_child(parent, node);
+        self.open.push((node, name.to_owned()));
+        node
+    }
+
+    /// Ends an element, and all within.
+    fn close(&mut self, node: NodeId) {
+        self.end_text();
+        if let Some(place) = self.open.iter().rposition(|(open, _)| *open == node) {
+            self.open.truncate(place);
+        }
+    }
+
+    fn add_text(&mut self, chunk: &TextChunk<'_>) {
+        let text = chunk.as_str();
+        if self.text.is_empty() && !text.trim().is_empty() {
+            self.complete("");
+        }
+        match chunk.text_type() {
+            TextType::Data | TextType::RCData => self.text.push_str(&htmlize::unescape(text)),
+            _ => self.text.push_str(text),
+        }
+    }
+
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if let (Some((parent, _)), false) = (self.open.last(), text.is_empty()) {
+            let node = self.document.create_text(&text);
+            self.document.append_child(*parent, node);
+        }
+    }
+}
+
+/// The elements whose end may be left out before an element with this name.
+fn ended_by(name: &str) -> &'static [&'static str] {
+    match name {
+        "li" => &["p", "li"],
+        "dt" | "dd" => &["p", "dt", "dd"],
+        "option" => &["option"],
+        "optgroup" => &["option", "optgroup"],
+        "td" | "th" => &["p", "td", "th"],
+        "tr" => &["p", "td", "th", "tr"],
+        "thead" | "tbody" | "tfoot" => &["p", "td", "th", "tr", "thead", "tbody", "tfoot"],
+        "body" => &["head"],
+        "address" | "article" | "aside" | "blockquote" | "div" | "dl" | "fieldset" | "footer" | "form"
+        | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "header" | "hr" | "main" | "nav" | "ol" | "p" | "pre"
+        | "section" | "table" | "ul" => &["p"],
+        _ => &[],
+    }
 }
 
 impl std::fmt::Debug for Markup {
@@ -184,6 +325,35 @@ mod tests {
     }
 
     #[test]
+    fn tags_that_are_left_out_are_there_all_the_same() {
+        let page = Markup::html(
+            "<title>T</title><h1>A<p>one<p>two<table><tr><td>1<td>2<tr><td>3</table><select><option>x<option>y</select>\
+             <dl><dt>k<dd>v</dl><svg><path d='1'/><path d='2'/></svg><br>end<script>if (a<b) x('<div>')</script><!-- <i> -->",
+        );
+        let page = page.unwrap();
+        for (expression, number) in [
+            ("count(/html/head/title)", 1.0),
+            ("count(/html/body/h1)", 1.0),
+            ("count(//p)", 2.0),
+            ("count(//p//p)", 0.0),
+            ("count(//tr)", 2.0),
+            ("count(//tr[1]/td)", 2.0),
+            ("count(//select/option)", 2.0),
+            ("count(//dl/dt)", 1.0),
+            ("count(//dl/dd)", 1.0),
+            ("count(//svg/path)", 2.0),
+            ("count(//div | //i)", 0.0),
+        ] {
+            assert_eq!(find(&page, expression), Some(Value::Float(number)), "{expression}");
+        }
+        // A long list, none of its items ended, and many elements that end themselves.
+        let list = Markup::html(&format!("<ul>{}</ul>", "<li>x".repeat(2_000))).unwrap();
+        assert_eq!(find(&list, "count(/html/body/ul/li)"), Some(Value::Float(2_000.0)));
+        let picture = Markup::html(&format!("<svg>{}</svg>", "<path/>".repeat(2_000))).unwrap();
+        assert_eq!(find(&picture, "count(//path)"), Some(Value::Float(2_000.0)));
+    }
+
+    #[test]
     fn elements_of_xml_may_have_prefixes() {
         let feed = Markup::xml("<f xmlns='urn:a' xmlns:p='urn:b'><e>1</e><p:e k='v'>2</p:e></f>").unwrap();
         assert_eq!(find(&feed, "string(//_:e)"), Some(Value::Text("1".into())));
@@ -203,9 +373,15 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_not_read() {
         let began = Instant::now();
-        assert_eq!(Markup::html(&"<div>".repeat(100_000)).err(), Some(TOO_DEEP));
-        assert_eq!(Markup::html(&"<b>x</b><i>".repeat(300)).err(), Some(TOO_DEEP));
+        for deep in ["<div>", "<div></x>", "<svg><tr>", "<b id=1><i>", "<table><td>", "<option><select>"] {
+            assert_eq!(Markup::html(&deep.repeat(SIZE_MAX / deep.len())).err(), Some(TOO_DEEP), "{deep}");
+        }
         assert_eq!(Markup::html(&"x".repeat(SIZE_MAX + 1)).err(), Some(TOO_LARGE));
+        // What browsers repeat for each paragraph.
+        let page: String = (0..50_000).map(|number| format!("<p><b id={number}></p>")).collect();
+        assert!(Markup::html(&page).is_ok());
+        let nested = format!("{}{}", "<div>".repeat(200), "x".repeat(SIZE_MAX / 2));
+        assert_eq!(find(&Markup::html(&nested).unwrap(), "//div"), None);
         assert!(Markup::xml(&"<a>".repeat(100_000)).is_err());
         assert!(Markup::xml(&["<a>".repeat(100), "</a>".repeat(100)].concat()).is_ok());
         let bomb = "<!DOCTYPE a [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>\
@@ -214,8 +390,6 @@ mod tests {
             <!ENTITY g '&f;&f;&f;&f;&f;&f;&f;&f;&f;&f;'><!ENTITY h '&g;&g;&g;&g;&g;&g;&g;&g;&g;&g;'>]><a>&h;</a>";
         let size = Markup::xml(bomb).map_or(0, |read| read.document.text_content(read.document.root()).len());
         assert!(size < 1 << 24, "{size}");
-        // A page of many items, none of them ended, is no deep one.
-        assert!(Markup::html(&format!("<ul>{}</ul>", "<li>x".repeat(2_000))).is_ok());
         assert!(began.elapsed() < Duration::from_secs(20));
     }
 }

@@ -190,6 +190,10 @@ impl<S> Connection<S> {
     /// Bytes of the server arrived.
     pub(super) fn handle_heard(&mut self, now: Instant) {
         self.heard = now;
+        if !self.engine.is_in_order() {
+            // Calls may have taken the last room since it was looked at: what arrives now may say that there is some again.
+            self.had_room &= self.engine.has_room();
+        }
     }
 
     /// A reply is complete.

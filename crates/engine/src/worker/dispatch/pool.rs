@@ -304,9 +304,10 @@ impl Dispatch<'_> {
     }
 
     /// Something has changed for a session of a pool: files it where calls find it. Calls that wait may have it at the end of
-    /// the turn, and not before: it may be one of several whose connections fail.
-    pub(super) fn settle<N: Network>(&mut self, key: SessionKey, cx: &Cx<'_, '_, N>) {
-        let Policy::Pool(pool) = &mut self.policy else { return };
+    /// the turn, and not before: it may be one of several whose connections fail. The requests of a replay that wait for a
+    /// connection of their client are made, as far as there is room.
+    pub(super) fn settle<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let Policy::Pool(pool) = &mut self.policy else { return self.make_requests(key, cx) };
         let session = &mut self.sessions[key];
         let (before, place, group) = (session.place, session.place_now(pool.spreads(), cx), session.group());
         if place == before {
@@ -314,8 +315,11 @@ impl Dispatch<'_> {
         }
         session.place = place;
         let state = &mut pool.groups[group];
-        if before == Place::Free {
-            state.free_count -= 1;
+        match before {
+            Place::Free => state.free_count -= 1,
+            // A call that was given back takes a session that rests, while its connection drains.
+            Place::Resting => state.resting.retain(|&other| other != key),
+            Place::Taken => {}
         }
         match place {
             Place::Taken => return,

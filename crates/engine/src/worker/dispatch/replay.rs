@@ -129,7 +129,7 @@ impl Dispatch<'_> {
     }
 
     /// Makes the requests of a client that wait, as far as its connections have room.
-    fn make_requests<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+    pub(super) fn make_requests<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
         loop {
             let Policy::Replay(replaying) = &mut self.policy else { return };
             let Some(session) = self.sessions.get_mut(key) else { return };

@@ -437,7 +437,10 @@ impl Run<'_> {
 
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
-        let complete = |(key, call): (CallKey, &Call)| call.done_at().map(|_| (key, call.streamed_size()));
+        // What a step expects of a reply is looked at when all of it is there.
+        let complete = |(key, call): (CallKey, &Call)| {
+            call.done_at().filter(|_| call.look.is_none()).map(|_| (key, call.streamed_size()))
+        };
         let complete: Vec<(CallKey, u64)> = self.calls.iter().filter_map(complete).collect();
         for (key, content) in complete {
             let size = ReplySize { content, ..ReplySize::default() };
