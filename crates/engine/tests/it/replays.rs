@@ -6,12 +6,15 @@ use httperf_engine::{RecordedRequests, Silent};
 use httperf_load::replay::{RecordedRequest, Requests};
 use httperf_plan::{Client, Clients, Header, HttpVersion, Plan, Shard, Workload};
 use httperf_stats::CallOutcome;
+use httperf_testkit::http2::Reply;
+use httperf_testkit::quic::{Config, Options};
 use httperf_testkit::sim::{
-    Action, Edit, HttpPeer, Link, Peer, Reception, RequestSeen, Run, Trace, nonzero, replay, reply,
-    run_replay,
+    Action, Edit, Http3Deed, Http3Peer, HttpPeer, Link, Peer, Reception, RequestSeen, Run, StreamSeen, Trace,
+    nonzero, replay, reply, run_replay,
 };
 use proptest::prelude::*;
 
+use super::http3::over_http3;
 use super::simulation::{NOW, ms};
 
 /// A recorded request: when, by which client, and of what.
@@ -219,6 +222,19 @@ fn independent_requests_share_connections() {
     assert_eq!(run.connections.len(), 3, "25 ms each, one every 10 ms");
     assert_eq!(outcomes(&run), [100, 0, 0, 0]);
     assert!(run.connections.iter().all(|trace| trace.requests().len() >= 33));
+}
+
+#[test]
+fn independent_requests_that_wait_for_a_stream_are_made_when_there_is_one() {
+    let lines: Vec<Line> = (0..30).map(|number| (number, number, "/")).collect();
+    for streams in [1, 2, 100] {
+        let mut plan = over_http3(plan(&lines, 1));
+        plan.change_replay(|replay| replay.clients = Clients::Independent { connections: nonzero(1) });
+        let server = Config::new(&Options { streams, ..Options::new() });
+        let peer = Http3Peer::with(&server, |_: &StreamSeen| vec![Http3Deed::Reply(ms(10), Reply::new(200))]);
+        let run = replayed(&plan, &lines, Link::default(), peer);
+        assert_eq!(outcomes(&run), [30, 0, 0, 0], "{streams} streams");
+    }
 }
 
 #[test]

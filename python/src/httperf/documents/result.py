@@ -356,7 +356,9 @@ class CauseFigures:
     cause: CauseKind
     """Kind of cause."""
     detail: str
-    """What makes it one of its kind, such as an error code or the rule that was broken; empty if nothing does."""
+    """Detail that makes it one of its kind, such as an error code or the rule that was broken; empty if nothing
+    does.
+    """
     failures: int
     """Number of failures."""
     hint: str | None = None
