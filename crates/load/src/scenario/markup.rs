@@ -191,7 +191,7 @@ impl Page {
             self.document.set_attribute(
                 node,
                 &attribute.name(),
-                &htmlize::unescape_attribute(&attribute.value()),
+                &htmlize::unescape_attribute(attribute.value()),
             );
         }
         if !element.can_have_content() {
