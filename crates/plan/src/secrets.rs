@@ -75,7 +75,7 @@ pub fn url(text: &str) -> Cow<'_, str> {
     UrlInPieces::default().shown(text)
 }
 
-/// A URL of which pieces are filled in, read piece by piece.
+/// A URL that is read piece by piece, between what is filled in.
 #[derive(Default)]
 struct UrlInPieces {
     /// The query has begun.

@@ -53,9 +53,7 @@ impl Place {
             Self::ClientConnection => ("requests", "connections of their clients", "--connections"),
         }
     }
-}
 
-impl Place {
     /// Returns how many arrivals per second had one and are through; of visits that is not known.
     fn rate_of(self, summary: &Summary) -> f64 {
         let throughput = summary.throughput();

@@ -26,34 +26,37 @@ const URL_ENCODED: &AsciiSet =
 pub(super) enum CompiledFilter<'p> {
     Simple(&'p Filter),
     Nth(i64),
-    Regex(PatternSource<'p>),
+    Regex(Source<'p, Pattern>),
     Replace { old: Text<'p>, new: Text<'p> },
-    ReplaceRegex { pattern: PatternSource<'p>, new: Text<'p> },
+    ReplaceRegex { pattern: Source<'p, Pattern>, new: Text<'p> },
     Split(Text<'p>),
     JsonPath(Source<'p, Path>),
     XPath(Source<'p, XPath>),
 }
 
-/// A regular expression, perhaps with variables.
-#[derive(Debug)]
-pub(super) enum PatternSource<'p> {
-    Fixed(Box<Pattern>),
-    Filled(Text<'p>),
-}
-
-/// A path, perhaps with variables.
+/// A regular expression or a path, perhaps with variables.
 #[derive(Debug)]
 pub(super) enum Source<'p, T> {
     Fixed(Box<T>),
     Filled(Text<'p>),
 }
 
-/// A language of paths.
+/// A language of such texts.
 pub(super) trait Compile: Sized {
     fn compile(text: &str) -> Result<Self, String>;
 
-    /// The paths of this language that were filled in.
+    /// Texts of this language that were filled in.
     fn known(scratch: &mut Scratch) -> &mut Compiled<Self>;
+}
+
+impl Compile for Pattern {
+    fn compile(text: &str) -> Result<Self, String> {
+        Self::new(text)
+    }
+
+    fn known(scratch: &mut Scratch) -> &mut Compiled<Self> {
+        &mut scratch.patterns
+    }
 }
 
 impl Compile for Path {
@@ -83,21 +86,22 @@ pub(super) enum Held<'s, T> {
     Filled(Rc<T>),
 }
 
-impl<'p> PatternSource<'p> {
-    /// Compiles an expression that texts match, or do not.
-    pub(super) fn new(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
-        Self::compiled(text, depth, Pattern::new)
-    }
-
+impl<'p> Source<'p, Pattern> {
     /// Compiles an expression whose first group is the value to take.
     pub(super) fn with_group(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
         Self::compiled(text, depth, Pattern::with_group)
+    }
+}
+
+impl<'p, T: Compile> Source<'p, T> {
+    pub(super) fn new(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
+        Self::compiled(text, depth, T::compile)
     }
 
     fn compiled(
         text: &'p StepText,
         depth: usize,
-        compile: fn(&str) -> Result<Pattern, String>,
+        compile: fn(&str) -> Result<T, String>,
     ) -> Result<Self, Malformed> {
         let text = Text::nested(text, depth)?;
         Ok(match text.as_literal_text() {
@@ -110,32 +114,9 @@ impl<'p> PatternSource<'p> {
         &self,
         filling: &mut Filling<'_>,
         scratch: &mut Scratch,
-    ) -> Result<Held<'_, Pattern>, Mismatch> {
-        match self {
-            Self::Fixed(pattern) => Ok(Held::Fixed(pattern)),
-            Self::Filled(text) => scratch
-                .fill(text, filling, |filled, scratch| scratch.patterns.compile(filled, Pattern::new))?
-                .map(Held::Filled),
-        }
-    }
-}
-
-impl<'p, T: Compile> Source<'p, T> {
-    pub(super) fn new(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
-        let text = Text::nested(text, depth)?;
-        Ok(match text.as_literal_text() {
-            Some(literal) => Self::Fixed(Box::new(T::compile(literal).map_err(Malformed::of(literal))?)),
-            None => Self::Filled(text),
-        })
-    }
-
-    pub(super) fn get(
-        &self,
-        filling: &mut Filling<'_>,
-        scratch: &mut Scratch,
     ) -> Result<Held<'_, T>, Mismatch> {
         match self {
-            Self::Fixed(path) => Ok(Held::Fixed(path)),
+            Self::Fixed(compiled) => Ok(Held::Fixed(compiled)),
             Self::Filled(text) => scratch
                 .fill(text, filling, |filled, scratch| T::known(scratch).compile(filled, T::compile))?
                 .map(Held::Filled),
@@ -152,14 +133,13 @@ impl<'p> CompiledFilter<'p> {
     fn new(filter: &'p Filter, depth: usize) -> Result<Self, Malformed> {
         Ok(match filter {
             Filter::Nth(index) => Self::Nth(*index),
-            Filter::Regex(pattern) => Self::Regex(PatternSource::with_group(pattern, depth)?),
+            Filter::Regex(pattern) => Self::Regex(Source::with_group(pattern, depth)?),
             Filter::Replace { old, new } => {
                 Self::Replace { old: Text::nested(old, depth)?, new: Text::nested(new, depth)? }
             }
-            Filter::ReplaceRegex { pattern, new } => Self::ReplaceRegex {
-                pattern: PatternSource::new(pattern, depth)?,
-                new: Text::nested(new, depth)?,
-            },
+            Filter::ReplaceRegex { pattern, new } => {
+                Self::ReplaceRegex { pattern: Source::new(pattern, depth)?, new: Text::nested(new, depth)? }
+            }
             Filter::Split(separator) => Self::Split(Text::nested(separator, depth)?),
             Filter::JsonPath(path) => Self::JsonPath(Source::new(path, depth)?),
             Filter::XPath(path) => Self::XPath(Source::new(path, depth)?),

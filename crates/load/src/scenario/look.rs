@@ -273,7 +273,7 @@ impl<'p> Place<'p> {
         if self.filters.is_empty() { self.query.bytes_of_body(seen) } else { None }
     }
 
-    /// Returns whether what it found is no node: a number of nodes may be zero, but there is none to take or to exist.
+    /// Returns whether it found an empty set of nodes: that can be counted, but there is nothing in it to take or to exist.
     fn is_without_nodes(&self, found: &Found<'_>) -> bool {
         self.filters.is_empty()
             && self.query.finds_nodes()

@@ -1,6 +1,8 @@
 //! XPath 1.0 in HTML and XML (<https://www.w3.org/TR/1999/REC-xpath-19991116/>).
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
@@ -68,7 +70,7 @@ impl XPath {
     }
 }
 
-/// The texts of nodes, unless they are too long together: each node repeats those of the nodes within.
+/// The texts of nodes. Fails if they are too long together, as each node repeats the texts of those within it.
 fn texts_of(document: &Document, nodes: &[XPathNode]) -> Result<Vec<Value>, Mismatch> {
     let (mut texts, mut size) = (Vec::with_capacity(nodes.len()), 0);
     for &node in nodes {
@@ -118,7 +120,7 @@ impl Markup {
         };
         let settings = Settings::new()
             .append_element_content_handler((
-                std::borrow::Cow::Borrowed(&*ALL),
+                Cow::Borrowed(&*ALL),
                 ElementContentHandlers::default().element(element),
             ))
             .append_document_content_handler(DocumentContentHandlers::default().text(text_chunk))
@@ -201,7 +203,7 @@ impl Page {
         if self.open.len() > DEPTH_MAX { Err(TOO_DEEP) } else { Ok(Some(node)) }
     }
 
-    /// Opens the elements of which a page has left out the tags before this element, or before text (`""`).
+    /// Opens `html`, `head` and `body` where a page leaves out their tags before this element, or before text (`""`).
     fn complete(&mut self, name: &str) {
         if self.open.is_empty() && name != "html" {
             self.begin("html");
@@ -275,8 +277,8 @@ fn ended_by(name: &str) -> &'static [&'static str] {
     }
 }
 
-impl std::fmt::Debug for Markup {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Markup").finish_non_exhaustive()
     }
 }

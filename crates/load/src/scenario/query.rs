@@ -7,10 +7,11 @@ use compact_str::CompactString;
 use httperf_plan::scenario::{Attribute, Query, Value};
 use sha2::{Digest, Sha256};
 
-use super::filter::{PatternSource, Source};
+use super::filter::Source;
 use super::json::{Path, Span, Tree, read};
 use super::look::{Malformed, Reply};
 use super::markup::{Markup, XPath};
+use super::pattern::Pattern;
 use super::scratch::Scratch;
 use super::text::{Filling, Text};
 use super::value::{Found, Mismatch, Outcome};
@@ -32,7 +33,7 @@ pub(super) enum CompiledQuery<'p> {
     Span(usize),
     JsonPath(Source<'p, Path>),
     XPath(Source<'p, XPath>),
-    Regex(PatternSource<'p>),
+    Regex(Source<'p, Pattern>),
     Variable(u32),
     Duration,
     Redirects,
@@ -68,7 +69,7 @@ impl<'p> CompiledQuery<'p> {
                 source => Self::JsonPath(source),
             },
             Query::XPath(path) => Self::XPath(Source::new(path, 0)?),
-            Query::Regex(pattern) => Self::Regex(PatternSource::with_group(pattern, 0)?),
+            Query::Regex(pattern) => Self::Regex(Source::with_group(pattern, 0)?),
             Query::Variable(slot) => Self::Variable(*slot),
             Query::Duration => Self::Duration,
             Query::Redirects => Self::Redirects,

@@ -7,8 +7,9 @@ use httperf_plan::scenario::{Operand, Predicate, Test, Value};
 use memchr::memmem::{self, Finder};
 use time::{Date, Month};
 
-use super::filter::PatternSource;
+use super::filter::Source;
 use super::look::Malformed;
+use super::pattern::Pattern;
 use super::reason::in_words;
 use super::scratch::Scratch;
 use super::secrets::Secrets;
@@ -34,7 +35,7 @@ enum CompiledTest<'p> {
         /// The text may be searched for in the bytes of another, as it has no U+FFFD.
         in_bytes: bool,
     },
-    Matches(PatternSource<'p>),
+    Matches(Source<'p, Pattern>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +142,7 @@ impl<'p> CompiledTest<'p> {
             Test::StartsWith(operand) => (Comparison::StartsWith, operand),
             Test::EndsWith(operand) => (Comparison::EndsWith, operand),
             Test::Contains(operand) => (Comparison::Contains, operand),
-            Test::Matches(pattern) => return Ok(Self::Matches(PatternSource::new(pattern, depth)?)),
+            Test::Matches(pattern) => return Ok(Self::Matches(Source::new(pattern, depth)?)),
             kind => return Ok(Self::Kind(kind)),
         };
         let comparand = Comparand::new(operand, depth)?;

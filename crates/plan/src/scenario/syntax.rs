@@ -33,7 +33,7 @@ pub fn jsonpath(text: &str) -> Result<(JsonPath, Cow<'_, str>), String> {
 /// Parses an expression of XPath 1.0 (<https://www.w3.org/TR/1999/REC-xpath-19991116/>).
 ///
 /// # Errors
-/// The reason why it is none.
+/// The mistake in it.
 pub fn xpath(text: &str) -> Result<Expr, String> {
     let opening = |signs: &[u8]| text.bytes().filter(|byte| signs.contains(byte)).count();
     if opening(b"([") > BRACKETS_MAX || opening(b"-") > BRACKETS_MAX {

@@ -172,7 +172,7 @@ impl Connection {
     fn use_reply_bytes(&mut self, id: StreamId, bytes: &mut Bytes) -> Result<(), Violation> {
         let number = id.index();
         if self.calls.get(number).is_none() {
-            // It was cancelled: nobody needs the rest.
+            // The call was cancelled: the rest is dropped.
             bytes.clear();
             return Ok(());
         }

@@ -1,5 +1,8 @@
 //! Calls: a request and its reply, from creation to the last byte.
 
+mod ends;
+mod websockets;
+
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +12,20 @@ use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::content::Content;
 use httperf_proto::grpc;
-use httperf_proto::http1;
 use httperf_proto::request::Request;
 use httperf_proto::{HeaderBlock, ReplySize};
 use httperf_stats::{
-    Carrier, FailedLook, FailureCause, GrpcEnd, Instant, KernelTimes, Mismatch, ModelEnd, RecordedReply,
-    Recorder, Sample, SlowDetail, StepCall, StepPlace, StreamCall, StreamFate, StreamNews,
+    Carrier, FailedLook, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail,
+    StepCall, StepPlace, StreamFate, StreamNews,
 };
 
-use super::super::{CallKey, ConnectionKey, SessionKey};
+use self::ends::end_stream;
+use super::super::{CallKey, SessionKey};
 use super::Run;
 use super::inspection::{self, Finding, Inspection};
 use super::kept::Kept;
-use super::stream::{Reading, ReceivedMessages, Stream};
-use super::talk::{self, Said, Talk, TalkCx};
+use super::stream::{Reading, Stream};
+use super::talk::{self, Talk};
 use crate::{Observation, Observer};
 
 /// One call.
@@ -868,199 +871,6 @@ impl Run<'_> {
         }
         status
     }
-}
-
-/// WebSockets.
-impl Run<'_> {
-    /// The server has agreed to the WebSocket of a call, on this connection.
-    pub(in crate::worker) fn talk_opened(
-        &mut self,
-        key: CallKey,
-        connection: ConnectionKey,
-        is_http1: bool,
-        now: Instant,
-        out: &mut Vec<u8>,
-    ) -> Said {
-        let Self { calls, plan, recorder, is_closing, .. } = self;
-        let call = &mut calls[key];
-        let (Phase::Answering { at, .. }, Some(talk)) = (call.phase, &mut call.talk) else {
-            return Said::default();
-        };
-        let mut cx = TalkCx { plan, recorder, due: call.intended, now, out };
-        let mut said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
-        if *is_closing && !said.is_broken && !talk.goes_on(plan) {
-            said = talk.finish(&mut cx);
-        }
-        call.deadline = talk.deadline(plan);
-        said
-    }
-
-    /// Bytes have come on the WebSocket of a call.
-    pub(in crate::worker) fn talk_heard(
-        &mut self,
-        key: CallKey,
-        bytes: &[u8],
-        now: Instant,
-        stamp: Option<Instant>,
-        out: &mut Vec<u8>,
-    ) -> Said {
-        self.with_talk(key, now, out, |talk, cx| talk.handle_bytes(cx, bytes, stamp.unwrap_or(now)))
-    }
-
-    /// Something may be due on the WebSocket of a call.
-    pub(in crate::worker) fn talk_woken(&mut self, key: CallKey, now: Instant, out: &mut Vec<u8>) -> Said {
-        self.with_talk(key, now, out, Talk::wake)
-    }
-
-    /// The WebSocket of a call is to end: nothing new is said.
-    pub(in crate::worker) fn talk_finished(&mut self, key: CallKey, now: Instant, out: &mut Vec<u8>) -> Said {
-        self.with_talk(key, now, out, Talk::finish)
-    }
-
-    fn with_talk(
-        &mut self,
-        key: CallKey,
-        now: Instant,
-        out: &mut Vec<u8>,
-        act: impl FnOnce(&mut Talk, &mut TalkCx<'_>) -> Said,
-    ) -> Said {
-        let Self { calls, plan, recorder, .. } = self;
-        let Some(call) = calls.get_mut(key) else { return Said::default() };
-        let Some(talk) = &mut call.talk else { return Said::default() };
-        let said = act(talk, &mut TalkCx { plan, recorder, due: call.intended, now, out });
-        call.deadline = talk.deadline(plan);
-        said
-    }
-
-    /// Takes the cause for which a WebSocket is given up, if its server has broken a rule or gone beyond a limit.
-    pub(in crate::worker) fn take_talk_fault(&mut self, key: CallKey) -> Option<FailureCause> {
-        self.calls[key].talk.as_mut()?.take_fault()
-    }
-
-    /// The server of a WebSocket takes so little of what is sent that no more is kept for it.
-    pub(in crate::worker) fn talk_blocked(&mut self, key: CallKey) {
-        let due = self.calls[key].intended;
-        let most = self.plan.limits.message_size;
-        self.recorder.websocket(due, |figures| {
-            figures.give_up(&format!("more than {most} bytes waited to be sent"));
-        });
-    }
-
-    /// The run's time is over: nothing new is said on WebSockets, but for those that go on. Returns the others that are
-    /// open, with their connections.
-    pub(in crate::worker) fn close_talks(&mut self) -> Vec<(CallKey, ConnectionKey)> {
-        self.is_closing = true;
-        let plan = self.plan;
-        let open = |(key, call): (CallKey, &Call)| {
-            let talk = call.talk.as_ref().filter(|talk| !talk.goes_on(plan))?;
-            Some((key, talk.connection()?))
-        };
-        self.calls.iter().filter_map(open).collect()
-    }
-
-    /// Returns the connection of a call's WebSocket, if that is open.
-    pub(in crate::worker) fn talk_connection(&self, key: CallKey) -> Option<ConnectionKey> {
-        self.calls.get(key)?.talk.as_ref()?.connection()
-    }
-}
-
-/// The stream of a call that has ended, and the check that it failed.
-struct EndedStream {
-    /// `None` for a model's reply that was not streamed.
-    call: Option<StreamCall>,
-    mismatch: Option<Mismatch>,
-    /// The end of a call of gRPC whose reply is complete.
-    rpc: Option<Box<GrpcEnd>>,
-}
-
-/// Records the end of a call's stream, if it has one.
-fn end_stream(
-    recorder: &mut Recorder,
-    plan: &Plan,
-    call: &mut Call,
-    fate: StreamFate,
-    now: Instant,
-) -> Option<EndedStream> {
-    // Most replies are none, and do not pay for those that are.
-    #[cold]
-    fn end(
-        recorder: &mut Recorder,
-        plan: &Plan,
-        (due, phase, head): (Instant, Phase, Option<HeaderBlock>),
-        stream: Box<Stream>,
-        fate: StreamFate,
-        now: Instant,
-    ) -> EndedStream {
-        let mut end = stream.end(fate, due, now, &plan.replies.streams.goodput);
-        if let (Some(ModelEnd { error: Some(error), .. }), Some(head)) = (&mut end.model, &head)
-            && let Some(value) = http1::values(head.as_bytes(), b"retry-after").next()
-        {
-            error.push_str(&format!(" (Retry-After: {})", String::from_utf8_lossy(value)));
-        }
-        recorder.stream_ended(due, &end);
-        let is_answer = end.model.as_ref().is_none_or(ModelEnd::is_answer);
-        // A status of an error says all there is to say.
-        let is_success = matches!(phase, Phase::Answering { status: 200..=299, .. });
-        let is_complete = is_success && fate == StreamFate::Completed;
-        let mismatch = match end.is_unread && end.model.is_none() {
-            true => Some(Mismatch::Undecodable),
-            false => (!is_answer).then_some(Mismatch::Answer),
-        };
-        EndedStream {
-            call: end.is_streamed.then(|| end.call()),
-            mismatch: mismatch.filter(|_| is_complete),
-            rpc: None,
-        }
-    }
-
-    if plan.replies.streams.grpc.is_some() {
-        return Some(end_rpc(recorder, plan, call, fate, now));
-    }
-    let stream = call.stream.take()?;
-    Some(end(recorder, plan, (call.intended, call.phase, call.section.take()), stream, fate, now))
-}
-
-/// Records the end of a call of gRPC, and of its stream if the server's messages have times of their own.
-fn end_rpc(
-    recorder: &mut Recorder,
-    plan: &Plan,
-    call: &mut Call,
-    fate: StreamFate,
-    now: Instant,
-) -> EndedStream {
-    let mut ended = EndedStream { call: None, mismatch: None, rpc: None };
-    let mut received = ReceivedMessages::default();
-    if let Some(mut stream) = call.stream.take() {
-        received = stream.messages();
-        let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
-        if end.is_streamed {
-            recorder.stream_ended(call.intended, &end);
-            ended.call = Some(end.call());
-        }
-    }
-    if let (StreamFate::Completed, Phase::Answering { status, .. }) = (fate, call.phase) {
-        let section = call.section.take();
-        let section = section.as_ref().map_or(&b""[..], HeaderBlock::as_bytes);
-        let mut outcome = grpc::outcome(section, status);
-        let is_unary = plan.replies.streams.grpc.is_some_and(|grpc| !grpc.server_streams);
-        if is_unary && !received.is_malformed {
-            outcome = outcome.of_unary_call(received.count);
-        }
-        let end = GrpcEnd {
-            status: outcome.status.to_name(),
-            message: outcome.message,
-            is_told: outcome.is_told,
-            received: received.count,
-            received_bytes: received.size,
-            is_malformed: received.is_malformed,
-        };
-        recorder.grpc_ended(call.intended, &end);
-        // A status of an error says all there is to say.
-        let is_unexpected = (200..300).contains(&status) && !end.is_success();
-        ended.mismatch = is_unexpected.then_some(Mismatch::Rpc);
-        ended.rpc = Some(Box::new(end));
-    }
-    ended
 }
 
 /// The reply that was recorded for a request.

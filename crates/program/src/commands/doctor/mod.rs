@@ -38,10 +38,11 @@ fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
         program.say(format_args!("--myaddr: {error}"));
         ExitCode::FAILURE
     })?;
-    let asked = args.url.as_ref().zip(args.rate).map(|(url, rate)| (ask(program, url), rate));
-    let needed = asked.as_ref().and_then(|(asked, rate)| Some(open_at_once(*rate, *asked.as_ref().ok()?)));
-    let mut findings = checks::all(&System::this(), &args.need(needed));
-    findings.extend(asked.map(|(asked, rate)| first_call(asked, rate, args.connections)));
+    let first = args.url.as_ref().zip(args.rate);
+    let first = first.map(|(url, rate)| first_call(ask(program, url), rate, args.connections));
+    let (first, needed) = first.unzip();
+    let mut findings = checks::all(&System::this(), &args.need(needed.flatten()));
+    findings.extend(first);
     let columns = terminal::columns().unwrap_or(USUAL_COLUMNS).max(COLUMNS_MIN);
     let report = Report { findings: &findings, columns };
     program.print_with(|out| write!(out, "{report}"))?;
@@ -66,26 +67,26 @@ fn ask(program: &Program, url: &[u8]) -> Result<Duration, String> {
     probe::slowest(&plan, &summary)
 }
 
-/// The number of connections that are open at once if so many are opened per second, and each lasts so long (J. D. C. Little,
-/// *A proof for the queuing formula L = λW*, 1961).
+/// Number of connections that are open at once, from the rate of openings and the time that each lasts (J. D. C. Little, *A proof
+/// for the queuing formula L = λW*, 1961).
 fn open_at_once(rate: f64, lasts: Duration) -> u64 {
     // Less than a microsecond is the rounding of the product.
     (rate * lasts.as_secs_f64() - 1e-6).ceil() as u64
 }
 
-/// Finding on the connections that are open at once, after a first call.
-fn first_call(asked: Result<Duration, String>, rate: f64, planned: Option<u64>) -> Finding {
+/// Finding on the connections that are open at once, after a first call, and their number, if there was a reply.
+fn first_call(asked: Result<Duration, String>, rate: f64, planned: Option<u64>) -> (Finding, Option<u64>) {
     let name = "first call";
     let lasts = match asked {
         Ok(lasts) => lasts,
-        Err(text) => return Finding { level: Level::Note, name, text, remedy: None },
+        Err(text) => return (Finding { level: Level::Note, name, text, remedy: None }, None),
     };
     let needed = open_at_once(rate, lasts);
     let text = format!(
         "took {:.1} ms: {rate} connections per second with a call each keep {needed} open at once",
         lasts.as_secs_f64() * 1e3
     );
-    match planned.filter(|&planned| planned < needed) {
+    let finding = match planned.filter(|&planned| planned < needed) {
         Some(planned) => Finding {
             level: Level::Note,
             name,
@@ -93,7 +94,8 @@ fn first_call(asked: Result<Duration, String>, rate: f64, planned: Option<u64>) 
             remedy: Some(format!("planning for {needed} or more, or for less per second")),
         },
         None => Finding { level: Level::Good, name, text, remedy: None },
-    }
+    };
+    (finding, Some(needed))
 }
 
 /// The exit status for a machine that would spoil the measurement.
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(connections(&["--rate=9"], Some(7)), 1000);
         assert_eq!(connections(&["--rate=9000"], Some(4500)), 4500);
         assert_eq!(connections(&["--rate=9000", "--connections=8"], Some(4500)), 8);
-        let found = |planned| first_call(Ok(Duration::from_micros(20_400)), 5000.0, planned);
+        let found = |planned| first_call(Ok(Duration::from_micros(20_400)), 5000.0, planned).0;
         assert_eq!(
             found(None).text,
             "took 20.4 ms: 5000 connections per second with a call each keep 102 open at once"
