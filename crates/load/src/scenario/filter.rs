@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use httperf_plan::scenario::{Filter, StepText, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::json::{Path, json_of};
+use super::json::{Document, Path};
 use super::look::Malformed;
 use super::markup::{Markup, XPath};
 use super::pattern::Pattern;
@@ -179,14 +179,12 @@ impl<'p> CompiledFilter<'p> {
             }
             Self::JsonPath(source) => {
                 let path = source.get(filling, scratch)?;
-                match found.view() {
-                    View::Text(text) => path.query_text(text.as_bytes()),
-                    View::List(_) | View::Object(_) => {
-                        let document = json_of(&found.into_value()).ok_or(Mismatch)?;
-                        Ok(path.query(&document))
-                    }
-                    _ => Err(Mismatch),
-                }
+                let document = match found.view() {
+                    View::Text(text) => Document::read(text.as_bytes()),
+                    View::List(_) | View::Object(_) => Document::of(found.into_value()),
+                    _ => None,
+                };
+                Ok(path.query(&document.ok_or(Mismatch)?))
             }
             Self::XPath(source) => {
                 let View::Text(text) = found.view() else { return Err(Mismatch) };

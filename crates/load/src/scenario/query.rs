@@ -8,7 +8,7 @@ use httperf_plan::scenario::{Attribute, Query, Value};
 use sha2::{Digest, Sha256};
 
 use super::filter::Source;
-use super::json::{Path, Span, Tree, read};
+use super::json::{Document, Path, Span, Tree, read};
 use super::look::{Malformed, Reply};
 use super::markup::{Markup, XPath};
 use super::pattern::Pattern;
@@ -46,7 +46,7 @@ pub(super) struct Seen<'a> {
     /// The places of the values in the body that the tree finds; `None` if the body is no JSON.
     spans: Option<&'a [Option<Span>]>,
     text: OnceCell<Cow<'a, str>>,
-    document: OnceCell<Option<serde_json::Value>>,
+    document: OnceCell<Option<Document>>,
     markup: OnceCell<Result<Markup, &'static str>>,
 }
 
@@ -174,8 +174,8 @@ impl<'r> Seen<'r> {
     }
 
     /// Returns the body as JSON, which is parsed once.
-    fn document(&self, body: &[u8]) -> Option<&serde_json::Value> {
-        self.document.get_or_init(|| serde_json::from_slice(body).ok()).as_ref()
+    fn document(&self, body: &[u8]) -> Option<&Document> {
+        self.document.get_or_init(|| Document::read(body)).as_ref()
     }
 
     /// Returns the body as HTML if its type says so, otherwise as XML, which is parsed once.

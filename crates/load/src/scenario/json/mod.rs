@@ -9,11 +9,11 @@ mod tree;
 
 use compact_str::{CompactString, ToCompactString};
 use httperf_plan::scenario::{Value, jsonpath};
-use serde_json_path::{JsonPath, NodeList};
+use serde_json_path::{JsonPath, NormalizedPath, PathElement};
 
 pub(super) use self::scan::read;
 pub(super) use self::tree::{Span, Step, Tree};
-use super::value::{Found, Outcome};
+use super::value::Found;
 
 /// The maximum number of steps of a path that is found by a pass over the bytes, which bounds the depth of the pass.
 const STEPS_MAX: usize = 32;
@@ -37,25 +37,64 @@ impl Path {
         self.steps.as_deref()
     }
 
-    /// Finds the nodes in a parsed document.
-    pub(super) fn query(&self, document: &serde_json::Value) -> Option<Found<'static>> {
-        collapse(&self.general.query(document)).map(Found::Owned)
-    }
-
-    /// Finds the nodes in a document that only this path looks at.
-    pub(super) fn query_text(&self, text: &[u8]) -> Outcome<'static> {
-        let document = serde_json::from_slice(text).map_err(|_| super::value::Mismatch)?;
-        Ok(self.query(&document))
+    /// Finds nodes. One stands for itself and several are a list, as in Hurl from version 8 on.
+    pub(super) fn query(&self, document: &Document) -> Option<Found<'static>> {
+        let mut values: Vec<_> = match &document.exact {
+            None => self.general.query(&document.searched).iter().map(|node| value_of(node)).collect(),
+            Some(exact) => {
+                let nodes = self.general.query_located(&document.searched);
+                nodes.iter().filter_map(|node| at(node.location(), exact).cloned()).collect()
+            }
+        };
+        match values.len() {
+            0 => None,
+            1 => values.pop().map(Found::Owned),
+            _ => Some(Found::Owned(Value::List(values))),
+        }
     }
 }
 
-/// Takes one node for itself and several as a list, as Hurl does from version 8 on.
-fn collapse(nodes: &NodeList<'_>) -> Option<Value> {
-    match nodes.len() {
-        0 => None,
-        1 => nodes.first().map(value_of),
-        _ => Some(Value::List(nodes.iter().map(|node| value_of(node)).collect())),
+/// A document that paths are looked up in.
+///
+/// `serde_json` takes whole numbers beyond 64 bits for floats, so a document that may have some is kept twice.
+#[derive(Debug)]
+pub(super) struct Document {
+    searched: serde_json::Value,
+    /// The same with all digits of its numbers.
+    exact: Option<Value>,
+}
+
+impl Document {
+    /// The number of digits from which on a number may be beyond 64 bits.
+    const LONG: usize = 19;
+
+    /// Reads JSON. `None` if it is malformed.
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let searched = serde_json::from_slice(text).ok()?;
+        let is_long = text.split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() >= Self::LONG);
+        let exact = if is_long { Some(scan::exactly(text)?) } else { None };
+        Some(Self { searched, exact })
     }
+
+    /// Takes a value that JSON has.
+    pub(super) fn of(value: Value) -> Option<Self> {
+        Some(Self { searched: json_of(&value)?, exact: Some(value) })
+    }
+
+    fn into_value(self) -> Value {
+        self.exact.unwrap_or_else(|| value_of(&self.searched))
+    }
+}
+
+/// Returns the value at a place.
+fn at<'v>(location: &NormalizedPath<'_>, value: &'v Value) -> Option<&'v Value> {
+    location.iter().try_fold(value, |value, element| match (element, value) {
+        (PathElement::Index(index), Value::List(list)) => list.get(*index),
+        (PathElement::Name(name), Value::Object(members)) => {
+            members.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+        }
+        _ => None,
+    })
 }
 
 /// Converts a value that JSON has.

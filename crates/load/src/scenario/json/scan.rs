@@ -1,10 +1,13 @@
 //! Passes over JSON without building values, and reads single values.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use compact_str::CompactString;
 use httperf_plan::scenario::Value;
 
 use super::super::value::Found;
-use super::{brackets, value_of};
+use super::{Document, brackets, value_of};
 
 /// A place in a document.
 #[derive(Debug)]
@@ -108,6 +111,48 @@ impl<'d> Scanner<'d> {
         }
     }
 
+    /// Reads a value of a well-formed document. The depth of the recursion is that of the document.
+    fn value(&mut self) -> Option<Value> {
+        let first = self.peek()?;
+        match first {
+            b'{' => self.members().map(Value::Object),
+            b'[' => {
+                let mut list = Vec::new();
+                let mut goes_on = self.open(b']')?;
+                while goes_on {
+                    list.push(self.value()?);
+                    goes_on = self.goes_on(b']')?;
+                }
+                Some(Value::List(list))
+            }
+            _ => {
+                let start = self.position;
+                self.skip_value()?;
+                read(&self.document[start..self.position]).map(Found::into_value)
+            }
+        }
+    }
+
+    /// Reads an object. Of members with the same name the last one counts, at the place of the first.
+    fn members(&mut self) -> Option<Vec<(CompactString, Value)>> {
+        let mut members: Vec<(CompactString, Value)> = Vec::new();
+        let mut places: HashMap<CompactString, usize> = HashMap::new();
+        let mut goes_on = self.open(b'}')?;
+        while goes_on {
+            let name = self.name()?.unescaped()?;
+            let value = self.value()?;
+            match places.entry(name.clone()) {
+                Entry::Occupied(place) => members[*place.get()].1 = value,
+                Entry::Vacant(place) => {
+                    place.insert(members.len());
+                    members.push((name, value));
+                }
+            }
+            goes_on = self.goes_on(b'}')?;
+        }
+        Some(members)
+    }
+
     /// Passes an object or array. Its contents are not checked.
     fn skip_brackets(&mut self) -> Option<()> {
         self.position += 1;
@@ -156,11 +201,16 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     Some(words.len() * 8 + place)
 }
 
+/// Reads well-formed JSON with all digits of its whole numbers.
+pub(super) fn exactly(document: &[u8]) -> Option<Value> {
+    Scanner::new(document).value()
+}
+
 /// Reads a value of JSON. `None` if it is malformed.
 pub(crate) fn read(raw: &[u8]) -> Option<Found<'_>> {
     match raw.first()? {
         b'"' => read_string(raw),
-        b'{' | b'[' => serde_json::from_slice(raw).ok().map(|value| Found::Owned(value_of(&value))),
+        b'{' | b'[' => Document::read(raw).map(|document| Found::Owned(document.into_value())),
         _ => read_scalar(raw).map(Found::Owned),
     }
 }
