@@ -314,10 +314,3 @@ fn what_means_nothing_is_refused_in_one_sentence() {
     }
     insta::assert_snapshot!(transcript);
 }
-
-#[test]
-fn help_explains_the_options() {
-    let outcome = ours(&["tls-lab", "--help"], Path::new("/"));
-    assert_eq!((outcome.status, &outcome.stderr[..]), (0, ""));
-    insta::assert_snapshot!(outcome.stdout);
-}

@@ -185,7 +185,77 @@ fn aligned_synopsis(option: &OptDescription) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{GroupDescription, Tier, ValueForm};
     use super::*;
+
+    /// A command that has one of everything.
+    fn toy() -> Description {
+        let option = |long, short, value, help, is_common| OptDescription {
+            long,
+            short,
+            value,
+            tier: Tier::New,
+            help,
+            details: &[],
+            is_common,
+            is_repeatable: false,
+        };
+        let mut wind =
+            option("wind", Some('w'), ValueForm::Required("SPEED"), "let the wind blow at this speed", true);
+        wind.details = &[
+            "In metres per second; 0 by default, so that what moves the mill is water. With a speed beyond 20 the sails are \
+             reefed.",
+            "May be a range.",
+        ];
+        let mill = vec![
+            wind,
+            option(
+                "grain",
+                None,
+                ValueForm::Optional("KIND"),
+                "grind this grain, rye if no other is named",
+                false,
+            ),
+        ];
+        let other = vec![option(
+            "an-option-whose-name-fills-its-column",
+            None,
+            ValueForm::None,
+            "stand in a line of its own, with a description that is too long for one line and goes on in the next",
+            false,
+        )];
+        Description {
+            name: "mill",
+            summary: "Grinds grain until none is left.",
+            words: "[BAG]...",
+            examples: &[Example { purpose: "grind one bag", line: "windmill mill --wind 7 rye.bag" }],
+            groups: vec![
+                GroupDescription { title: "The mill", options: mill },
+                GroupDescription { title: "Other", options: other },
+            ],
+            also: vec![
+                GroupDescription { title: "The bags", options: Vec::new() },
+                GroupDescription { title: "The cart", options: Vec::new() },
+            ],
+            subcommands: vec![("clean", "Cleans the mill"), ("sell", "Sells the flour")],
+        }
+    }
+
+    #[test]
+    fn help_has_three_forms_and_fits_its_width() {
+        let mut all = String::new();
+        for (form, width) in [
+            (HelpForm::Short, 80),
+            (HelpForm::All, 80),
+            (HelpForm::Long, 80),
+            (HelpForm::All, 50),
+            (HelpForm::Long, 50),
+        ] {
+            let text = text(&toy(), "windmill mill", form, width);
+            write!(all, "==== {form:?}, {width} columns\n{text}").expect(WRITES);
+        }
+        insta::assert_snapshot!(all);
+    }
 
     #[test]
     fn text_is_broken_between_words() {
