@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Requests of a run of the program under test.
     pub(crate) steps: u64,
     /// Length of a run of a program that makes plain requests: whole seconds, as wrk supports no others.
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     /// Visits under way at a time.
     pub(crate) visits: u64,
     /// Visits that start per second.
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         // Odd, so that the median is a measured difference.
-        Options { rounds: 7, steps: 600_000, seconds: 3, visits: 100_000, rate: 5_000 }
+        Options { rounds: 7, steps: 600_000, seconds: 3.0, visits: 100_000, rate: 5_000 }
     }
 }
 

@@ -9,6 +9,9 @@ use crate::{
     accuracy, fleet, http3, instructions, lag, memory, ports, rates, record, scenarios, speed, streams, tls,
 };
 
+/// The time of a measurement, which shows that something works and not how quick it is.
+const SECONDS: f64 = 0.2;
+
 /// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
 /// skipped.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -50,7 +53,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let speed = speed::Options {
         pairs: 1,
-        seconds: 1,
+        seconds: SECONDS,
         connections: vec![2],
         rate: Some(640.0),
         // Of the closed loops, those that run most of the other programs.
@@ -61,7 +64,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let http2 = multiplexed::Options {
         pairs: 1,
-        seconds: 1,
+        seconds: SECONDS,
         shapes: vec![(2, 4)],
         idle: vec![50],
         ..Default::default()
@@ -71,7 +74,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let http3 = http3::Options {
         pairs: 1,
-        seconds: 1,
+        seconds: SECONDS,
         shapes: vec![(2, 4)],
         handshakes: 20,
         idle: 50,
@@ -88,7 +91,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let held = scenarios::hold(&bench, 1_000, 1_000)?;
         ensure!(held.is_within_bounds(1_000), "expected 1,000 visits under way in bounds, got {held:?}");
     }
-    let scenarios = scenarios::Options { rounds: 1, steps: 2_000, seconds: 1, visits: 100, rate: 1_000 };
+    let scenarios =
+        scenarios::Options { rounds: 1, steps: 2_000, seconds: SECONDS, visits: 100, rate: 1_000 };
     for table in scenarios::measure(&bench, &scenarios)? {
         println!("{table}");
     }

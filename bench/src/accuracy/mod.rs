@@ -20,7 +20,7 @@ use self::server::read_record;
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Length of a run: whole seconds, as wrk supports no others.
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     /// Calls per second of the open loop.
     pub(crate) rate: f64,
     pub(crate) connections: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seconds: 8, rate: 800.0, connections: 32, delays: Delays::ALL.to_vec() }
+        Options { seconds: 8.0, rate: 800.0, connections: 32, delays: Delays::ALL.to_vec() }
     }
 }
 
@@ -42,7 +42,7 @@ impl Options {
             connections: words.value("--accuracy-connections")?.unwrap_or(default.connections),
             delays: words.list("--accuracy-delays")?.unwrap_or(default.delays),
         };
-        ensure!(options.seconds > 0, "--accuracy-seconds: expected a number above 0, got 0");
+        ensure!(options.seconds > 0.0, "--accuracy-seconds: expected a number above 0, got 0");
         ensure!(
             options.connections > 0
                 && options.rate > 0.0
@@ -56,7 +56,7 @@ impl Options {
 
     /// A brief run with a stall, which covers everything the server can do.
     pub(crate) fn smoke() -> Self {
-        Options { seconds: 1, rate: 320.0, connections: 4, delays: vec![Delays::Stall] }
+        Options { seconds: 0.5, rate: 320.0, connections: 4, delays: vec![Delays::Stall] }
     }
 }
 
@@ -167,14 +167,14 @@ fn open_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result
 struct Run {
     outcome: Outcome,
     exchanges: Vec<Exchange>,
-    seconds: u64,
+    seconds: f64,
 }
 
 impl Run {
     /// Requests received per second of the run, which begins with the first.
     fn rate(&self) -> f64 {
-        let end_ns = self.exchanges[0].request_ns + self.seconds * 1_000_000_000;
-        self.exchanges.partition_point(|exchange| exchange.request_ns < end_ns) as f64 / self.seconds as f64
+        let end_ns = self.exchanges[0].request_ns + (self.seconds * 1e9) as u64;
+        self.exchanges.partition_point(|exchange| exchange.request_ns < end_ns) as f64 / self.seconds
     }
 
     /// Time from the arrival of each request to its reply.
@@ -204,7 +204,7 @@ fn run(
     let mut options = vec!["--delays".to_owned(), delays.to_string()];
     options.extend(["--record".to_owned(), record.display().to_string()]);
     if delays == Delays::Stall {
-        let run_ms = load.seconds * 1_000;
+        let run_ms = (load.seconds * 1e3) as u64;
         options.extend(["--stall-after-ms".to_owned(), (run_ms / 2).to_string()]);
         options.extend(["--stall-ms".to_owned(), (run_ms / STALL_SHARE).to_string()]);
     }
@@ -278,7 +278,7 @@ mod tests {
             dropped: 0,
         };
         let exchanges = vec![at(7), at(500_000_000), at(1_000_000_000), at(1_000_000_007)];
-        assert_eq!(Run { outcome, exchanges, seconds: 1 }.rate(), 3.0);
+        assert_eq!(Run { outcome, exchanges, seconds: 1.0 }.rate(), 3.0);
     }
 
     #[test]

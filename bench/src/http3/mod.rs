@@ -25,7 +25,7 @@ use crate::words::Words;
 pub(crate) struct Options {
     pub(crate) pairs: usize,
     /// Length of a run.
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     /// Connections, and streams on each.
     pub(crate) shapes: Vec<(u32, u32)>,
     /// Handshakes of a run.
@@ -42,7 +42,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             pairs: 5,
-            seconds: 2,
+            seconds: 2.0,
             shapes: vec![(1, 1), (16, 1), (16, 8), (16, 32)],
             handshakes: 2_000,
             idle: 1_000,
@@ -251,7 +251,7 @@ fn lags(bench: &Bench, options: &Options, server: &Server) -> anyhow::Result<Tab
             command.args([format!("--duration={}", options.seconds), "--concurrency=16".into()]);
             command.args(["--report=classic", "--output"]).arg(file.path());
             let finished = Running::start(command, bench.cores.client)?
-                .finish(Duration::from_secs(options.seconds + 20))?;
+                .finish(Duration::from_secs_f64(options.seconds + 20.0))?;
             let document: serde_json::Value = serde_json::from_slice(&std::fs::read(file.path())?)
                 .with_context(|| format!("no result: {}", finished.last_words()))?;
             let lag = &document["figures"]["lag_ms"];

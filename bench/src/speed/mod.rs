@@ -19,7 +19,7 @@ use self::programs::{Program, Site};
 pub(crate) struct Options {
     pub(crate) pairs: usize,
     /// Length of a run: whole seconds, as wrk supports no others.
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     pub(crate) connections: Vec<u32>,
     /// Calls per second in 6e; by default half of the capacity.
     pub(crate) rate: Option<f64>,
@@ -32,7 +32,7 @@ impl Default for Options {
         // Odd, so that the median is a measured ratio.
         Options {
             pairs: 5,
-            seconds: 3,
+            seconds: 3.0,
             connections: vec![1, 8, 64, 512],
             rate: None,
             tables: TABLES.iter().map(|&(letter, _)| letter).collect(),

@@ -23,7 +23,7 @@ use crate::words::Words;
 pub(crate) struct Options {
     pub(crate) pairs: usize,
     /// Length of a run.
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     /// Connections, and streams on each.
     pub(crate) shapes: Vec<(u32, u32)>,
     /// Numbers of idle connections.
@@ -39,7 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             pairs: 5,
-            seconds: 2,
+            seconds: 2.0,
             shapes: SHAPES.to_vec(),
             idle: vec![1_000, 3_000],
             tables: vec!['a', 'b', 'c', 'd', 'e'],

@@ -72,14 +72,14 @@ pub(crate) struct Load {
     /// Calls per second, over all connections.
     pub(crate) rate: Option<f64>,
     pub(crate) threads: u32,
-    pub(crate) seconds: u64,
+    pub(crate) seconds: f64,
     /// Requests percentiles, which some programs only print on request.
     pub(crate) percentiles: bool,
     pub(crate) timing: Timing,
 }
 
 impl Load {
-    pub(crate) fn closed_loop(connections: u32, seconds: u64) -> Self {
+    pub(crate) fn closed_loop(connections: u32, seconds: f64) -> Self {
         Load {
             protocol: Protocol::Http1,
             file: "1k",
@@ -194,7 +194,7 @@ impl<'a> Site<'a> {
             if load.threads > 1 { &[cores.client, cores.second_client] } else { &[cores.client] };
         let dropped = datagrams_dropped();
         let running = Running::start_on(self.command(program, load)?, cores)?;
-        let finished = running.finish(Duration::from_secs(load.seconds) + SPARE)?;
+        let finished = running.finish(Duration::from_secs_f64(load.seconds) + SPARE)?;
         ensure!(finished.status.success(), "{program} failed: {}", finished.last_words());
         let reported = self
             .read(program, load, &finished)
@@ -219,6 +219,8 @@ impl<'a> Site<'a> {
         };
         let url = format!("{scheme}://127.0.0.1:{}/{}", self.port, load.file);
         let Load { connections, pipeline, rate, seconds, .. } = load;
+        // For those that take whole seconds only.
+        let seconds_up = seconds.ceil();
         let mut command = Command::new(program.path(self.bench)?);
         match program {
             Program::Httperf => {
@@ -268,7 +270,7 @@ impl<'a> Site<'a> {
                 ]);
             }
             Program::Wrk | Program::Wrk2 => {
-                command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);
+                command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds_up}s")]);
                 command.args(["--timeout", TIMEOUT_S]);
                 if let Some(rate) = rate {
                     command.arg(format!("-R{rate}"));
@@ -294,7 +296,7 @@ impl<'a> Site<'a> {
                     command.args([format!("-w{WINDOW_BITS}"), format!("-W{CONNECTION_WINDOW_BITS}")]);
                 }
                 command.args(["-t1", &format!("-c{connections}"), &format!("-m{pipeline}")]);
-                command.args([format!("-D{seconds}"), "--warm-up-time=0".to_owned()]);
+                command.args([format!("-D{:.0}ms", seconds * 1e3), "--warm-up-time=0".to_owned()]);
                 if let Some(rate) = rate {
                     // h2load takes the rate per connection, as an integer.
                     command.arg(format!("--rps={}", (rate / f64::from(*connections)).round()));
@@ -309,7 +311,11 @@ impl<'a> Site<'a> {
                 if !load.connection_each {
                     command.arg("-k");
                 }
-                command.args([format!("-t{seconds}"), format!("-n{}", AB_PER_SECOND * seconds), url]);
+                command.args([
+                    format!("-t{seconds_up}"),
+                    format!("-n{}", AB_PER_SECOND * seconds_up as u64),
+                    url,
+                ]);
             }
             Program::Oha => {
                 command.args(["--no-tui", "--output-format", "json", "-c", &connections.to_string()]);
