@@ -5,15 +5,19 @@
     scripts/tests.py alone       that one
 
 Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The output of a
-program appears when it has ended, and under it how long it took. When all are built, makes the file that CHECKS_READY
-names (scripts/checks.sh). Exit status: 0 if every test passed, 1 if one failed or cannot be built, 130 after an
-interrupt.
+program appears when it has ended, and under it how long it took; at the end stand the tests that took longest. When all
+are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit status: 0 if every test passed, 1 if one failed
+or cannot be built, 130 after an interrupt.
+
+Not by cargo-nextest, which does this and more: it is on no system that has nothing but Rust and git, and building it takes
+longer than a third of all tests.
 """
 
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +29,11 @@ TEST = [CARGO, "test", "--workspace", "--locked"]
 # Longest first, so that none is left over at the end.
 FIRST = ["it", "bench", "differential"]
 ALONE = ["measured"]
+# The harness of the standard library tells how long each test took, if it is taken for that of a nightly toolchain.
+TIMES = ["-Zunstable-options", "--report-time"]
+SHOWN = 10
+
+slowest = []
 
 
 def main():
@@ -46,6 +55,9 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
             passed = all(list(pool.map(run, together)))
         passed = subprocess.run([*TEST, "--doc", "--no-fail-fast"]).returncode == 0 and passed
+    print("\nThe slowest tests:")
+    for seconds, name in sorted(slowest, reverse=True)[:SHOWN]:
+        print(f"{seconds:7.1f} s  {name}")
     sys.exit(0 if passed else 1)
 
 
@@ -72,10 +84,13 @@ def run(program):
     """Runs a test program in the folder of its crate, and prints its output. Returns whether all its tests passed."""
     name, path, folder = program
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+    timed = {**environment, "RUSTC_BOOTSTRAP": "1"}
+    listed = subprocess.run([path, *TIMES, "--list"], env=timed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arguments, environment = (TIMES, timed) if listed.returncode == 0 else ([], environment)
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         started = subprocess.Popen(
-            [path], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            [path, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
         # The usage of the program and of those that it started and waited for.
         _, status, usage = os.wait4(started.pid, 0)
@@ -85,6 +100,8 @@ def run(program):
         text = output.read().decode(errors="replace")
     if code < 0:
         text += f"test {name} of {folder.name} ... FAILED: ended by signal {-code}\n"
+    for test, seconds in re.findall(r"^test (.*) \.\.\. .*<([0-9.]+)s>$", text, re.MULTILINE):
+        slowest.append((float(seconds), f"{name} of {folder.name}: {test}"))
     processor = usage.ru_utime + usage.ru_stime
     sys.stdout.write(f"\nRunning {name} of {folder.name}\n{text}took {took:.0f} s, {processor:.0f} s of processor time\n")
     sys.stdout.flush()
