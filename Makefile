@@ -18,7 +18,7 @@ CHECKS = bootstrap format tests+python+lints+docs measured licences advisories f
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs semver generated licences advisories \
+.PHONY: help build demo packages test test-long bootstrap format lints tests measured python docs oldest-rust semver generated licences advisories \
         fuzz-minute bench-smoke instructions bench fuzz oracle generate pictures site check-site fmt install uninstall clean
 
 help: ## list the targets
@@ -88,6 +88,10 @@ python: ## check the Python package, with the debug binary, if PyPI is within re
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+oldest-rust: ## check that the program builds with the oldest Rust that Cargo.toml promises, which rustup gets
+	version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) && rustup toolchain install --profile minimal $$version && \
+	    CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-target}/oldest cargo +$$version check --locked -p httperf
 
 semver: ## check that the library keeps its interface since the newest release
 	scripts/semver.sh

@@ -6,10 +6,12 @@
 //! No metric is kept for each URI or for each step: the number of series does not grow with the workload.
 
 mod distribution;
+mod families;
 pub mod influx;
 mod meter;
 pub mod otlp;
 pub mod prometheus;
+mod prometheus_messages;
 
 pub use distribution::{BOUNDS_US, Distribution, SCALE};
 pub use meter::{

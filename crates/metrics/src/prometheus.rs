@@ -4,18 +4,18 @@
 
 use std::fmt;
 
-use httperf_stats::Failure;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeMetric as _, MetricEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
-    prometheus_protobuf, text,
-};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+use prost::Message as _;
 
-use crate::meter::{RANK_CPU, phase_name};
-use crate::{Distribution, Meter, PHASES, SCALE, VERDICTS};
+use crate::families::{Family, Kind, Labels, Value, families};
+use crate::prometheus_messages::{Bucket, BucketSpan, Histogram, LabelPair, Metric, MetricFamily, Number};
+use crate::{Distribution, Meter, SCALE};
+
+/// What the names of all metrics begin with.
+const PREFIX: &str = "httperf";
 
 /// The media type of [`text()`].
 pub const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -37,223 +37,129 @@ pub fn wants_protobuf(accept: &str) -> bool {
 /// The metrics as text.
 #[must_use]
 pub fn text(meter: &Meter) -> String {
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(Metrics(meter.clone())));
     let mut out = String::new();
-    text::encode(&mut out, &registry(meter)).expect("a String takes everything");
+    text::encode(&mut out, &registry).expect("a String takes everything");
     out
 }
 
 /// The metrics as protocol buffers, each with its length before it. Histograms are native and have classic buckets too.
 #[must_use]
 pub fn protobuf(meter: &Meter) -> Vec<u8> {
-    prometheus_protobuf::encode_to_vec(&registry(meter)).expect("a Vec takes everything")
+    families(meter)
+        .iter()
+        .flat_map(|family| MetricFamily::of(family).encode_length_delimited_to_vec())
+        .collect()
 }
 
-fn registry(meter: &Meter) -> Registry {
-    let mut registry = Registry::with_prefix("httperf");
-    registry.register_collector(Box::new(Metrics(meter.clone())));
-    registry
-}
-
-/// All metrics of a run.
+/// All metrics of a run, for the text.
 #[derive(Debug)]
 struct Metrics(Meter);
-
-type Labels = Vec<(&'static str, String)>;
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Self(meter) = self;
-        self.encode_about(&mut encoder)?;
-        self.encode_counters(&mut encoder)?;
-        self.encode_errors(&mut encoder)?;
-        self.encode_histograms(&mut encoder)?;
-        self.encode_ranks(&mut encoder)?;
-        let mut gauge = |name: &str, help: &str, unit: Option<&Unit>, value: f64| {
-            ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?)
-        };
-        let seconds = Some(&Unit::Seconds);
-        gauge(
-            "elapsed",
-            "Time from the start of the run to the end of the last second",
-            seconds,
-            meter.elapsed.as_secs_f64(),
-        )?;
-        gauge("calls_under_way", "Calls that were made and have not ended", None, meter.under_way() as f64)?;
-        gauge("connections_open", "Connections that are open", None, meter.last.open as f64)?;
-        gauge(
-            "arrival_lag_max",
-            "Largest lag of an arrival in the last second",
-            seconds,
-            meter.last.lag_max.as_secs_f64(),
-        )?;
-        if let Some(asked) = meter.now.asked_per_s {
-            gauge("arrivals_asked_per_second", "Planned rate of arrivals", None, asked)?;
-        }
-        if let Some(visits) = meter.last.visits {
-            gauge("visits_under_way", "Visits that have begun and not ended", None, visits.open as f64)?;
-        }
-        if let Some(streams) = &meter.last.streams {
-            gauge("streams_open", "Streams and WebSockets that are open", None, streams.open as f64)?;
-        }
-        Ok(())
+        families(meter).iter().try_for_each(|family| encode(family, &mut encoder))
     }
 }
 
-impl Metrics {
-    fn encode_about(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Self(meter) = self;
-        let about = &meter.about;
-        let mut labels: Labels = vec![
-            ("run", about.run.clone()),
-            ("version", about.version.clone()),
-            ("host", about.host.clone()),
-            ("ranks", about.ranks.to_string()),
-        ];
-        labels.extend(about.rank.map(|rank| ("rank", rank.to_string())));
-        let mut info = encoder.encode_descriptor("run", "The run", None, MetricType::Info)?;
-        info.encode_info(&labels)?;
-        let mut phase =
-            encoder.encode_descriptor("phase", "1 for the phase of the run", None, MetricType::Gauge)?;
-        for one in PHASES {
-            let is_now = u32::from(meter.phase() == Some(one));
-            labelled(&mut phase, &[("phase", phase_name(one))], |mut metric| metric.encode_gauge(&is_now))?;
-        }
-        let help = "1 for the verdict on the figures so far";
-        let mut verdict = encoder.encode_descriptor("verdict", help, None, MetricType::Gauge)?;
-        for (index, level) in VERDICTS.into_iter().enumerate() {
-            let is_now = u32::from(meter.now.verdict == Some(index));
-            labelled(&mut verdict, &[("level", level)], |mut metric| metric.encode_gauge(&is_now))?;
-        }
-        let help = "Processor time of the workers";
-        let mut cpu =
-            encoder.encode_descriptor("generator_cpu", help, Some(&Unit::Seconds), MetricType::Counter)?;
-        cpu.encode_counter::<NoLabelSet, f64, f64>(&meter.cpu.as_secs_f64(), None)
-    }
-
-    fn encode_counters(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let phases = &self.0.phases;
-        if phases.is_empty() {
-            return Ok(());
-        }
-        for (name, help, counts) in self.0.counters() {
-            let mut counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for ((phase, _), count) in phases.iter().zip(counts) {
-                labelled(&mut counter, &[("phase", phase_name(*phase))], |mut metric| {
-                    metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
-                })?;
-            }
-        }
-        if phases.iter().all(|(_, totals)| totals.visits.is_none()) {
-            return Ok(());
-        }
-        let mut visits =
-            encoder.encode_descriptor("visits", "Visits that have ended", None, MetricType::Counter)?;
-        for (phase, totals) in phases {
-            let ended = totals.visits.unwrap_or_default();
-            for (outcome, count) in [("completed", ended.completed), ("abandoned", ended.abandoned)] {
-                let labels = [("phase", phase_name(*phase)), ("outcome", outcome)];
-                labelled(&mut visits, &labels, |mut metric| {
-                    metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn encode_errors(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Failed connections by the classes of the report";
-        let mut errors = encoder.encode_descriptor("errors", help, None, MetricType::Counter)?;
-        for (phase, totals) in &self.0.phases {
-            for failure in Failure::ALL {
-                let (kind, count) = (failure.to_string(), totals.errors.count(failure));
-                let labels = [("phase", phase_name(*phase)), ("kind", &kind[..])];
-                labelled(&mut errors, &labels, |mut metric| {
-                    metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn encode_ranks(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let ranks = &self.0.ranks;
-        let Some(first) = ranks.first() else { return Ok(()) };
-        let seconds = Some(&Unit::Seconds);
-        for (index, (name, help, _)) in first.counters().into_iter().enumerate() {
-            let mut counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (rank, totals) in ranks.iter().enumerate() {
-                let count = totals.counters()[index].2;
-                labelled(&mut counter, &[("rank", &rank.to_string())], |mut metric| {
-                    metric.encode_counter::<NoLabelSet, u64, f64>(&count, None)
-                })?;
-            }
-        }
-        let (name, help) = RANK_CPU;
-        let mut cpu = encoder.encode_descriptor(name, help, seconds, MetricType::Counter)?;
-        for (rank, totals) in ranks.iter().enumerate() {
-            labelled(&mut cpu, &[("rank", &rank.to_string())], |mut metric| {
-                metric.encode_counter::<NoLabelSet, f64, f64>(&totals.cpu.as_secs_f64(), None)
-            })?;
-        }
-        for (index, (name, help, _)) in first.gauges().into_iter().enumerate() {
-            let mut gauge = encoder.encode_descriptor(name, help, seconds, MetricType::Gauge)?;
-            for (rank, totals) in ranks.iter().enumerate() {
-                let time = totals.gauges()[index].2.as_secs_f64();
-                labelled(&mut gauge, &[("rank", &rank.to_string())], |mut metric| {
-                    metric.encode_gauge(&time)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn encode_histograms(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let phases = &self.0.phases;
-        if phases.is_empty() {
-            return Ok(());
-        }
-        for (name, help, distributions) in self.0.histograms() {
-            let mut histogram =
-                encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
-            for ((phase, _), times) in phases.iter().zip(distributions) {
-                labelled(&mut histogram, &[("phase", phase_name(*phase))], |metric| {
-                    encode_histogram(metric, times)
-                })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Encodes a metric of a family, with these labels.
-fn labelled(
-    family: &mut MetricEncoder<'_>,
-    labels: &[(&str, &str)],
-    encode: impl FnOnce(MetricEncoder<'_>) -> fmt::Result,
-) -> fmt::Result {
-    let labels = labels.to_vec();
-    encode(family.encode_family(&labels)?)
-}
-
-fn encode_histogram(mut metric: MetricEncoder<'_>, times: &Distribution) -> fmt::Result {
-    let (spans, deltas) = spans(&times.exponential());
-    let positive = NativeHistogramBuckets { spans: &spans, deltas: &deltas };
-    let negative = NativeHistogramBuckets { spans: &[], deltas: &[] };
-    let native = NativeHistogram {
-        schema: SCALE,
-        zero_threshold: 0.0,
-        zero_count: 0,
-        negative,
-        positive,
-        created: None,
+fn encode(family: &Family<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let kind = match family.kind {
+        Kind::Info => MetricType::Info,
+        Kind::Counter => MetricType::Counter,
+        Kind::Gauge => MetricType::Gauge,
+        Kind::Histogram => MetricType::Histogram,
     };
-    metric.encode_histogram_with_native::<NoLabelSet>(
-        times.sum_s(),
-        times.count(),
-        &times.buckets(),
-        None,
-        native,
-    )
+    let unit = family.in_seconds.then_some(&Unit::Seconds);
+    let mut metrics = encoder.encode_descriptor(family.name, family.help, unit, kind)?;
+    for (labels, value) in &family.metrics {
+        if family.kind == Kind::Info {
+            metrics.encode_info(labels)?;
+        } else if labels.is_empty() {
+            encode_value(family.kind, value, &mut metrics)?;
+        } else {
+            encode_value(family.kind, value, &mut metrics.encode_family(labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn encode_value(kind: Kind, value: &Value<'_>, metric: &mut MetricEncoder<'_>) -> fmt::Result {
+    match (kind, value) {
+        (Kind::Counter, Value::Whole(value)) => metric.encode_counter::<NoLabelSet, u64, f64>(value, None),
+        (Kind::Counter, Value::Real(value)) => metric.encode_counter::<NoLabelSet, f64, f64>(value, None),
+        (_, Value::Whole(value)) => metric.encode_gauge(value),
+        (_, Value::Real(value)) => metric.encode_gauge(value),
+        (_, Value::Times(times)) => {
+            metric.encode_histogram::<NoLabelSet>(times.sum_s(), times.count(), &times.buckets(), None)
+        }
+    }
+}
+
+impl MetricFamily {
+    fn of(family: &Family<'_>) -> Self {
+        // Of `io.prometheus.client.MetricType`.
+        let (suffix, kind) = match family.kind {
+            Kind::Info => ("_info", 1),
+            Kind::Counter => ("_total", 0),
+            Kind::Gauge => ("", 1),
+            Kind::Histogram => ("", 4),
+        };
+        let unit = if family.in_seconds { "seconds" } else { "" };
+        let separator = if unit.is_empty() { "" } else { "_" };
+        Self {
+            name: format!("{PREFIX}_{}{separator}{unit}{suffix}", family.name),
+            help: family.help.to_owned(),
+            kind,
+            metric: family
+                .metrics
+                .iter()
+                .map(|(labels, value)| Metric::of(family.kind, labels, value))
+                .collect(),
+            unit: unit.to_owned(),
+        }
+    }
+}
+
+impl Metric {
+    fn of(kind: Kind, labels: &Labels, value: &Value<'_>) -> Self {
+        let label =
+            |(name, value): &(&str, String)| LabelPair { name: (*name).to_owned(), value: value.clone() };
+        let mut metric = Self { label: labels.iter().map(label).collect(), ..Self::default() };
+        let number = match *value {
+            Value::Whole(value) => value as f64,
+            Value::Real(value) => value,
+            Value::Times(times) => {
+                metric.histogram = Some(Histogram::of(times));
+                return metric;
+            }
+        };
+        match kind {
+            Kind::Counter => metric.counter = Some(Number { value: number }),
+            _ => metric.gauge = Some(Number { value: number }),
+        }
+        metric
+    }
+}
+
+impl Histogram {
+    fn of(times: &Distribution) -> Self {
+        let (spans, deltas) = spans(&times.exponential());
+        let mut cumulative_count = 0;
+        let bucket = times.buckets().into_iter().map(|(upper_bound, count)| {
+            cumulative_count += count;
+            Bucket { cumulative_count, upper_bound }
+        });
+        Self {
+            sample_count: times.count(),
+            sample_sum: times.sum_s(),
+            bucket: bucket.collect(),
+            schema: SCALE,
+            positive_span: spans.into_iter().map(|(offset, length)| BucketSpan { offset, length }).collect(),
+            positive_delta: deltas,
+        }
+    }
 }
 
 /// Buckets as native histograms have them: spans of buckets without gaps (distance from the end of the span before, and
@@ -319,6 +225,44 @@ mod tests {
     fn before_the_first_second_there_is_little() {
         let text = text(&Meter::default());
         assert!(text.contains("httperf_verdict{level=\"valid\"} 0\n") && text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[test]
+    fn both_forms_have_the_same_figures() {
+        let (meter, mut in_text) = (meter(), Vec::new());
+        let text = text(&meter);
+        let mut rest = &protobuf(&meter)[..];
+        while !rest.is_empty() {
+            let family = MetricFamily::decode_length_delimited(&mut rest).expect("it is a family");
+            for metric in &family.metric {
+                let labels = metric.label.iter().map(|label| format!("{}=\"{}\"", label.name, label.value));
+                let labels = labels.collect::<Vec<_>>().join(",");
+                let (name, number) = match (&metric.counter, &metric.gauge, &metric.histogram) {
+                    (Some(number), None, None) | (None, Some(number), None) => {
+                        (family.name.clone(), number.value)
+                    }
+                    (None, None, Some(times)) => {
+                        let last = times.bucket.last().expect("there are buckets");
+                        assert_eq!(
+                            (last.upper_bound, last.cumulative_count),
+                            (f64::INFINITY, times.sample_count)
+                        );
+                        (format!("{}_count", family.name), times.sample_count as f64)
+                    }
+                    _ => panic!("{metric:?}"),
+                };
+                in_text.push((if labels.is_empty() { name } else { format!("{name}{{{labels}}}") }, number));
+            }
+        }
+        let is_of_histogram = |name: &str| name.contains("_bucket{") || name.contains("_sum{");
+        let lines =
+            text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '));
+        let lines: Vec<_> = lines
+            .filter(|(name, _)| !is_of_histogram(name))
+            .map(|(name, number)| (name.to_owned(), number.parse::<f64>().expect("a number")))
+            .collect();
+        assert!(lines.len() > 50);
+        assert_eq!(in_text, lines);
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Display for Misshapen {
     }
 }
 
-/// A value found while walking a text.
+/// A value found while walking a text, or a name.
 struct Value<'a> {
     /// Keys and indices on the way to it.
     path: &'a [Step],
@@ -33,6 +33,8 @@ struct Value<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// The name of a member of an object.
+    Name,
     /// A number, a string, or a literal.
     Scalar,
     /// The opening bracket of an array or an object.
@@ -51,11 +53,24 @@ enum Step {
 /// # Errors
 /// The field with an unexpected shape.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Misshapen> {
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(json)).map_err(|error| {
-        let is_whole = error.path().iter().next().is_none();
-        let field = if is_whole { String::new() } else { error.path().to_string() };
-        Misshapen { field, error: error.into_inner() }
-    })
+    serde_json::from_slice(json)
+        .map_err(|error| Misshapen { field: field_at(json, error.line(), error.column()), error })
+}
+
+/// Path of what was read last before a place, where `serde_json` finds an error. Lines and the bytes of a line count from 1.
+fn field_at(json: &[u8], line: usize, column: usize) -> String {
+    let lines_before = json.split_inclusive(|&byte| byte == b'\n').take(line.saturating_sub(1));
+    let place = lines_before.map(<[u8]>::len).sum::<usize>() + column;
+    let mut field = String::new();
+    walk(json, &mut |value| {
+        // An object or an array that does not fit is found before its bracket, anything else behind its end.
+        let is_before = value.from < place || value.from == place && value.kind == Kind::Opening;
+        if is_before {
+            field = shown(value.path);
+        }
+        is_before
+    });
+    field
 }
 
 /// First integer in the `summary` that is larger than any count can be, with its path. Times are not counts.
@@ -138,9 +153,10 @@ fn walk(json: &[u8], visit: &mut dyn FnMut(&Value<'_>) -> bool) {
                     if let Some(Step::Key(last)) = path.last_mut() {
                         *last = String::from_utf8_lossy(key).into_owned();
                     }
-                    continue;
+                    Kind::Name
+                } else {
+                    Kind::Scalar
                 }
-                Kind::Scalar
             }
             _ => {
                 let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -194,6 +210,11 @@ mod tests {
         check(r#"{"name": "", "list": [{"pair": [1, 2]}]}"#, "list[0]");
         check(r#"{"name": ""}"#, "");
         check(r#"{"name": null, "list": []}"#, "name");
+        check(r#"{"name": "", "name": ""}"#, "name");
+        check(r#"[{}]"#, "[0]");
+        check(r#"{"name": "", "list": [{"pair": [1,{}], "number": 2}]}"#, "list[0].pair[1]");
+        check(r#"{"name": "", "list": [{"pair": [1, 2, [3]], "number": 2}]}"#, "list[0].pair[2]");
+        check("7", "");
     }
 
     #[test]

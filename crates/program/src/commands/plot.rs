@@ -162,7 +162,7 @@ fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
     let format = form(args)?;
     let picture = drawn(args)?;
     let bytes = match format {
-        Format::Svg => picture.svg().as_bytes().to_vec(),
+        Format::Svg => picture.svg().into_bytes(),
         Format::Png => picture.png(),
     };
     let Some(name) = &args.output else { return Ok(bytes) };

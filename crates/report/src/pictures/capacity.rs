@@ -10,7 +10,6 @@ use crate::number::count;
 use crate::objectives::Measured;
 
 use super::axis::{Axis, Quantity};
-use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
 use super::theme::Ink;
 use super::{Picture, Style};
@@ -36,7 +35,7 @@ pub fn capacity(capacity: &CapacityReport, style: &Style) -> Picture {
         panels: panels(capacity),
         usual_height: 640,
     };
-    draw(&figure, style)
+    Picture { figure, style: *style }
 }
 
 /// Axis of the offered load.

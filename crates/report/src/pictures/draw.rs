@@ -1,4 +1,4 @@
-//! Drawing of figures as SVG, with plotters.
+//! Drawing of figures, with plotters.
 //!
 //! Plotters only knows integer pixels, so the drawing has ten of them for each of the picture, and the viewer
 //! scales it down.
@@ -11,22 +11,24 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::element::{
     Circle, DashedPathElement, Drawable, PathElement, PointCollection, Polygon, Rectangle,
 };
-use plotters::prelude::{Cartesian2d, DrawingArea, IntoDrawingArea, SVGBackend};
+use plotters::prelude::{Cartesian2d, DrawingArea, DrawingBackend, IntoDrawingArea, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, ShapeStyle, TextStyle};
+use tiny_skia::Pixmap;
 
 use super::axis::{Axis, Orientation, Tick};
 use super::figure::{Dash, Figure, Line, Marked, Panel, Shape};
 use super::legend::{Legend, ROW, SAMPLE};
+use super::png::Canvas;
 use super::text::{self, LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, lines};
 use super::theme::{Ink, Theme};
-use super::{Picture, SIZES, Style};
+use super::{SIZES, Style};
 
 /// Pixels of the drawing for each pixel of the picture.
-const FINENESS: f64 = 10.0;
+pub(super) const FINENESS: f64 = 10.0;
 
 /// Factor by which plotters reduces font sizes.
-const FONT_FACTOR: f64 = 1.24;
+pub(super) const FONT_FACTOR: f64 = 1.24;
 
 /// Margin around the picture, in pixels.
 const MARGIN: f64 = 14.0;
@@ -58,22 +60,14 @@ const PANEL_MIN: f64 = 24.0;
 
 const TO_MEMORY: &str = "drawing to memory does not fail";
 
-type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<MarkedAxis, MarkedAxis>>;
+type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<MarkedAxis, MarkedAxis>>;
 
-/// Draws a figure.
-pub(super) fn draw(figure: &Figure, style: &Style) -> Picture {
-    let size = |asked: u32| asked.clamp(*SIZES.start(), *SIZES.end());
-    let (width, height) = (size(style.width), size(style.height.unwrap_or(figure.usual_height)));
+/// Draws a figure as SVG.
+pub(super) fn svg(figure: &Figure, style: &Style) -> String {
+    let (width, height) = size_of(figure, style);
     let on_sheet = |size: u32| size * FINENESS as u32;
     let mut svg = String::new();
-    {
-        let sheet =
-            SVGBackend::with_string(&mut svg, (on_sheet(width), on_sheet(height))).into_drawing_area();
-        let painter = Painter { sheet: &sheet, theme: style.theme };
-        painter.figure(figure, f64::from(width), f64::from(height));
-        sheet.present().expect(TO_MEMORY);
-    }
+    draw(figure, style, SVGBackend::with_string(&mut svg, (on_sheet(width), on_sheet(height))));
     let (_, content) = svg.split_once('\n').expect("the first line is the element of plotters");
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {} {}\" role=\"img\">\n\
@@ -83,7 +77,28 @@ pub(super) fn draw(figure: &Figure, style: &Style) -> Picture {
         escaped(&figure.title),
         escaped(&figure.about),
     );
-    Picture { svg: head + content }
+    head + content
+}
+
+/// Draws a figure as PNG.
+pub(super) fn png(figure: &Figure, style: &Style) -> Vec<u8> {
+    let (width, height) = size_of(figure, style);
+    let mut pixels = Pixmap::new(width, height).expect("the size is bounded");
+    draw(figure, style, Canvas::new(&mut pixels));
+    pixels.encode_png().expect("writing to memory does not fail")
+}
+
+/// Width and height in pixels.
+fn size_of(figure: &Figure, style: &Style) -> (u32, u32) {
+    let size = |asked: u32| asked.clamp(*SIZES.start(), *SIZES.end());
+    (size(style.width), size(style.height.unwrap_or(figure.usual_height)))
+}
+
+fn draw(figure: &Figure, style: &Style, backend: impl DrawingBackend) {
+    let (width, height) = size_of(figure, style);
+    let sheet = backend.into_drawing_area();
+    Painter { sheet: &sheet, theme: style.theme }.figure(figure, f64::from(width), f64::from(height));
+    sheet.present().expect(TO_MEMORY);
 }
 
 /// Escapes text for the content of an element.
@@ -129,14 +144,13 @@ impl Ranged for MarkedAxis {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Painter<'a, 'b> {
-    sheet: &'a Sheet<'b>,
+struct Painter<'a, B: DrawingBackend> {
+    sheet: &'a DrawingArea<B, Shift>,
     theme: Theme,
 }
 
-impl<'b> Painter<'_, 'b> {
-    fn figure(self, figure: &Figure, width: f64, height: f64) {
+impl<B: DrawingBackend> Painter<'_, B> {
+    fn figure(&self, figure: &Figure, width: f64, height: f64) {
         self.sheet.fill(&self.theme.color(Ink::Paper)).expect(TO_MEMORY);
         let room = width - 2.0 * MARGIN;
         let mut top = MARGIN;
@@ -183,7 +197,7 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    fn legend(self, legend: &Legend<'_>, top: f64) {
+    fn legend(&self, legend: &Legend<'_>, top: f64) {
         for entry in &legend.entries {
             let y = top + (entry.row as f64 + 0.5) * ROW - 2.0;
             let from = MARGIN + entry.x;
@@ -202,7 +216,7 @@ impl<'b> Painter<'_, 'b> {
     }
 
     fn panel(
-        self,
+        &self,
         figure: &Figure,
         panel: &Panel,
         place: &Place,
@@ -259,7 +273,7 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    fn mesh(self, y_title: &str, chart: &mut Chart<'_, 'b>, (x_marks, y_marks): (&[Tick], &[Tick])) {
+    fn mesh(&self, y_title: &str, chart: &mut Chart<'_, B>, (x_marks, y_marks): (&[Tick], &[Tick])) {
         let label = |marks: &[Tick], place: f64| {
             let mark = marks.iter().find(|tick| tick.place == place);
             mark.map_or_else(String::new, |tick| tick.label.clone())
@@ -282,7 +296,7 @@ impl<'b> Painter<'_, 'b> {
     }
 
     /// Writes the title below a graph, centred if there is room.
-    fn x_title(self, title: &str, place: &Place) {
+    fn x_title(&self, title: &str, place: &Place) {
         let Place { top, height, left, right } = *place;
         let edge = self.sheet.dim_in_pixel().0 as f64 / FINENESS - MARGIN;
         let title = fitted(title, LABEL_SIZE, edge - MARGIN);
@@ -294,7 +308,7 @@ impl<'b> Painter<'_, 'b> {
 
     /// Shades periods of the x axis, or marks their beginnings, and names them above the graph, as long as the names do not
     /// overlap.
-    fn shades(self, figure: &Figure, panel: &Panel, chart: &Chart<'_, '_>, place: &Place) {
+    fn shades(&self, figure: &Figure, panel: &Panel, chart: &Chart<'_, B>, place: &Place) {
         let mut free_from = place.left;
         for shade in &panel.shades {
             let (from, to) = (figure.x.place(shade.from), figure.x.place(shade.to));
@@ -329,7 +343,7 @@ impl<'b> Painter<'_, 'b> {
     }
 
     /// Names a vertical line, on the side that has room; on the left if both have.
-    fn mark_name(self, x: f64, name: &str, place: &Place) {
+    fn mark_name(&self, x: f64, name: &str, place: &Place) {
         let Place { top, left, right, .. } = *place;
         let needed = text::width(name, LABEL_SIZE) + 6.0;
         let (anchor, text_x, from) = match () {
@@ -342,7 +356,7 @@ impl<'b> Painter<'_, 'b> {
         self.text(name, (text_x, top + 4.0), LABEL_SIZE, Ink::Text, (anchor, VPos::Top));
     }
 
-    fn stroke(self, points: &[(i32, i32)], line: &Line) {
+    fn stroke(&self, points: &[(i32, i32)], line: &Line) {
         let mut points = points.to_vec();
         points.dedup();
         if points.len() < 2 {
@@ -359,7 +373,7 @@ impl<'b> Painter<'_, 'b> {
         self.draw(&DashedPathElement::new(points, tenths(dash), tenths(gap), pen));
     }
 
-    fn mark(self, (x, y): (i32, i32), line: &Line) {
+    fn mark(&self, (x, y): (i32, i32), line: &Line) {
         let by = |(dx, dy): (f64, f64)| (x + tenths(dx), y + tenths(dy));
         let corners: &[(f64, f64)] = match line.mark.shape {
             Shape::Disc => &[],
@@ -384,7 +398,7 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    fn whisker(self, (x, from): (i32, i32), (_, to): (i32, i32), ink: Ink) {
+    fn whisker(&self, (x, from): (i32, i32), (_, to): (i32, i32), ink: Ink) {
         let cap = tenths(3.5);
         for path in [[(x, from), (x, to)], [(x - cap, from), (x + cap, from)], [(x - cap, to), (x + cap, to)]]
         {
@@ -392,19 +406,19 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    fn text(self, text: &str, (x, y): (f64, f64), size: f64, ink: Ink, (level, upright): (HPos, VPos)) {
+    fn text(&self, text: &str, (x, y): (f64, f64), size: f64, ink: Ink, (level, upright): (HPos, VPos)) {
         let color = self.theme.color(ink);
         let style = text_style(size, &color).pos(Pos::new(level, upright));
         self.sheet.draw_text(text, &style, at(x, y)).expect(TO_MEMORY);
     }
 
-    fn pen(self, ink: Ink, width: f64) -> ShapeStyle {
+    fn pen(&self, ink: Ink, width: f64) -> ShapeStyle {
         self.theme.color(ink).stroke_width(tenths(width) as u32)
     }
 
-    fn draw<E>(self, element: &E)
+    fn draw<E>(&self, element: &E)
     where
-        E: Drawable<SVGBackend<'b>>,
+        E: Drawable<B>,
         for<'e> &'e E: PointCollection<'e, (i32, i32)>,
     {
         self.sheet.draw(element).expect(TO_MEMORY);

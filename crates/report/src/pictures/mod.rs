@@ -1,10 +1,9 @@
 //! Pictures of results: SVG for documents and pages, PNG for everything else, from the same drawing.
 //!
 //! Each kind of picture is a function from measurements to a `Figure`: graphs above one another, with their
-//! axes, lines and legends as values. `draw` draws any figure as SVG with
-//! [plotters](https://docs.rs/plotters); PNG is that SVG, rasterised by [resvg](https://docs.rs/resvg) with
-//! the one font that the program contains (Noto Sans). The output therefore does not depend on installed
-//! fonts, and the same input gives the same bytes.
+//! axes, lines and legends as values. `draw` draws any figure with [plotters](https://docs.rs/plotters), as SVG,
+//! or as PNG with [tiny-skia](https://docs.rs/tiny-skia) and the one font that the program contains (Noto Sans). The output
+//! therefore does not depend on installed fonts, and the same input gives the same bytes.
 //!
 //! Pages have charts of the same parts: `charts` computes them, and `graph` draws each as markup that adapts to
 //! its column and to the page's colours.
@@ -31,6 +30,7 @@ use std::ops::RangeInclusive;
 
 pub use self::capacity::capacity;
 pub(crate) use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep, of_tls_lab, role};
+use self::figure::Figure;
 pub(crate) use self::graph::MARKS;
 pub use self::percentiles::{compare, comparison, percentiles};
 pub use self::sweep::sweep;
@@ -63,21 +63,22 @@ impl Default for Style {
 }
 
 /// A picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Picture {
-    svg: String,
+    figure: Figure,
+    style: Style,
 }
 
 impl Picture {
     /// SVG, with a line end.
     #[must_use]
-    pub fn svg(&self) -> &str {
-        &self.svg
+    pub fn svg(&self) -> String {
+        draw::svg(&self.figure, &self.style)
     }
 
     /// PNG.
     #[must_use]
     pub fn png(&self) -> Vec<u8> {
-        png::rasterised(&self.svg)
+        draw::png(&self.figure, &self.style)
     }
 }

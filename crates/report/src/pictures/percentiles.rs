@@ -8,7 +8,6 @@ use crate::result::Document;
 use crate::verdict::Level;
 
 use super::axis::Axis;
-use super::draw::draw;
 use super::figure::{DASHES, Figure, Line, Mark, Marked, Panel, SHAPES};
 use super::text::{LABEL_SIZE, cleaned, fitted_end};
 use super::theme::SERIES;
@@ -29,7 +28,7 @@ pub fn percentiles(document: &Document, style: &Style) -> Picture {
     let mut facts = vec![facts(document)];
     facts.extend(doubt(document));
     let title = format!("Percentiles of {}", about::title(&document.plan));
-    draw(&figure(title, facts, "Answered calls", &curves), style)
+    Picture { figure: figure(title, facts, "Answered calls", &curves), style: *style }
 }
 
 /// A curve in a picture of several, with its name and its server.
@@ -82,7 +81,7 @@ fn overlaid(curves: &[Curve<'_>], style: &Style) -> Picture {
             (name, curve.curve.clone())
         })
         .collect();
-    draw(&figure(title, facts, "Latency", &named), style)
+    Picture { figure: figure(title, facts, "Latency", &named), style: *style }
 }
 
 fn figure(

@@ -5,7 +5,6 @@
 use crate::number::count;
 
 use super::axis::{Axis, Quantity};
-use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
 use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve, Waits};
 use super::theme::Ink;
@@ -31,7 +30,7 @@ pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
     let (x, panels) = (axis(curve), panels(curve));
     // Streams have a graph more.
     let usual_height = if panels.len() > 3 { 1120 } else { 860 };
-    draw(&Figure { title, facts, about, x, panels, usual_height }, style)
+    Picture { figure: Figure { title, facts, about, x, panels, usual_height }, style: *style }
 }
 
 /// Axis of the offered load.

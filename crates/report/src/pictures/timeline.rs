@@ -7,7 +7,6 @@ use crate::html::about;
 use crate::result::Document;
 
 use super::axis::Axis;
-use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shade, Shape};
 use super::percentiles::{doubt, facts};
 use super::text::{LABEL_SIZE, cleaned, fitted};
@@ -51,7 +50,7 @@ pub fn timeline(document: &Document, style: &Style) -> Picture {
         panels,
         usual_height: 600,
     };
-    draw(&figure, style)
+    Picture { figure, style: *style }
 }
 
 fn throughput(moments: &[Moment], shades: Vec<Shade>) -> Panel {

@@ -7,8 +7,8 @@ use httperf_report::pictures::{
 use httperf_report::result::Document;
 use httperf_report::sweep::Unit;
 use proptest::prelude::*;
-use resvg::usvg;
 use roxmltree::{Document as Xml, Node};
+use ttf_parser::Face;
 
 use crate::documents;
 use crate::sweeps;
@@ -19,7 +19,8 @@ const LETTERS_MIN: f64 = 11.0;
 /// Checks that the picture is XML with the requested size.
 #[track_caller]
 fn check(picture: &Picture, width: u32, height: Option<u32>) {
-    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let svg = picture.svg();
+    let xml = Xml::parse(&svg).expect("it is XML");
     let root = xml.root_element();
     assert_eq!(root.tag_name().name(), "svg");
     let number = |name| root.attribute(name).expect(name).parse::<u32>().expect(name);
@@ -31,7 +32,7 @@ fn check(picture: &Picture, width: u32, height: Option<u32>) {
             text.attribute("font-size").expect("text has a size").parse::<f64>().expect("a number") / scale;
         assert!(size >= LETTERS_MIN, "{size}: {:?}", text.text());
     }
-    assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf,"), "{}", picture.svg());
+    assert!(!svg.contains("NaN") && !svg.contains("inf,"), "{svg}");
 }
 
 /// Width and height of the drawing that is scaled to the picture.
@@ -47,7 +48,8 @@ fn sheet(root: &Node<'_, '_>) -> (f64, f64) {
 
 /// All text in the picture.
 fn texts(picture: &Picture) -> Vec<String> {
-    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let svg = picture.svg();
+    let xml = Xml::parse(&svg).expect("it is XML");
     let texts = xml.descendants().filter(|node| node.has_tag_name("text"));
     texts.map(|node| node.text().unwrap_or_default().trim().to_owned()).collect()
 }
@@ -134,16 +136,18 @@ fn sizes_are_clamped() {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let style = Style::default();
-    let (once, again) = (every_kind(&style), every_kind(&style));
-    assert_eq!(once, again);
-    assert_eq!(once[2].png(), again[2].png());
+    for (once, again) in every_kind(&style).iter().zip(every_kind(&style)) {
+        assert_eq!(once.svg(), again.svg());
+        assert!(once.png() == again.png());
+    }
 }
 
 #[test]
 fn light_and_dark_differ_in_colours_only() {
     let without_colors = |theme| {
         every_kind(&style(theme, 800, None)).map(|picture| {
-            let xml = Xml::parse(picture.svg()).expect("it is XML");
+            let svg = picture.svg();
+            let xml = Xml::parse(&svg).expect("it is XML");
             let of = |node: Node<'_, '_>| {
                 let kept = |name: &str| name != "fill" && name != "stroke";
                 let attributes = node.attributes().filter(|attribute| kept(attribute.name()));
@@ -240,7 +244,8 @@ fn points_limited_by_the_generator_are_hollow_named_and_unconnected() {
     let lines = |points: Vec<Point>| {
         let picture =
             sweep(&SweepCurve { points, knee: None, calls_per_arrival: None, ..curve() }, &Style::default());
-        let xml = Xml::parse(picture.svg()).expect("it is XML");
+        let svg = picture.svg();
+        let xml = Xml::parse(&svg).expect("it is XML");
         let blue = xml.descendants().filter(|node| {
             node.attribute("stroke") == Some("#0072B2") && node.attribute("stroke-width") == Some("20")
         });
@@ -295,43 +300,64 @@ fn every_sweep_can_be_drawn() {
     shows(&sweep(&SweepCurve::of(&sweeps::empty()), &Style::default()), &["no run was made", "0 steps"]);
 }
 
-/// Text after layout, with its left, top, right and bottom, in pixels.
-fn set_text(picture: &Picture) -> Vec<(String, [f32; 4])> {
-    fn collect(group: &usvg::Group, found: &mut Vec<(String, [f32; 4])>) {
-        for node in group.children() {
-            match node {
-                usvg::Node::Group(group) => collect(group, found),
-                usvg::Node::Text(text) => {
-                    let place = text.abs_bounding_box();
-                    let said = text.chunks().iter().map(usvg::TextChunk::text).collect();
-                    found.push((said, [place.left(), place.top(), place.right(), place.bottom()]));
-                }
-                _ => {}
+/// Text as the font of PNG sets it, with its left, top, right and bottom, in pixels.
+fn set_text(picture: &Picture) -> Vec<(String, [f64; 4])> {
+    let font = Face::parse(ttf_noto_sans::REGULAR, 0).expect("it is a font");
+    let svg = picture.svg();
+    let xml = Xml::parse(&svg).expect("it is XML");
+    let root = xml.root_element();
+    let width: f64 = root.attribute("width").expect("there is one").parse().expect("a number");
+    let scale = width / sheet(&root).0;
+    let texts = xml.descendants().filter(|node| node.has_tag_name("text"));
+    let set = texts.map(|node| {
+        let attribute = |name| node.attribute(name).expect(name);
+        let number = |name| attribute(name).parse::<f64>().expect(name) * scale;
+        let text = node.text().unwrap_or_default().trim().to_owned();
+        let unit = number("font-size") / f64::from(font.units_per_em());
+        let advance = |letter| font.glyph_hor_advance(font.glyph_index(letter).unwrap_or_default());
+        let length = unit * text.chars().filter_map(advance).map(f64::from).sum::<f64>();
+        let left = match attribute("text-anchor") {
+            "start" => 0.0,
+            "middle" => -length / 2.0,
+            "end" => -length,
+            anchor => panic!("{anchor}"),
+        };
+        let x_height = f64::from(font.x_height().expect("it has letters")) * unit;
+        let down = match attribute("dy") {
+            "0.76em" => 0.76 * number("font-size"),
+            "0.5ex" => 0.5 * x_height,
+            "-0.5ex" => -0.5 * x_height,
+            dy => panic!("{dy}"),
+        };
+        let [top, bottom] = [font.ascender(), font.descender()].map(|rise| down - f64::from(rise) * unit);
+        let (x, y) = (number("x"), number("y"));
+        let place = match node.attribute("transform") {
+            None => [x + left, y + top, x + left + length, y + bottom],
+            // Upwards.
+            Some(turn) if turn.starts_with("rotate(270,") => {
+                [x + top, y - left - length, x + bottom, y - left]
             }
-        }
-    }
-    let mut options = usvg::Options::default();
-    options.fontdb_mut().load_font_data(ttf_noto_sans::REGULAR.to_vec());
-    options.fontdb_mut().set_sans_serif_family("Noto Sans");
-    let tree = usvg::Tree::from_str(picture.svg(), &options).expect("it is SVG");
-    let mut found = Vec::new();
-    collect(tree.root(), &mut found);
-    found
+            Some(turn) => panic!("{turn}"),
+        };
+        (text, place)
+    });
+    set.collect()
 }
 
 #[track_caller]
 fn check_text(picture: &Picture, width: u32) {
     let texts = set_text(picture);
     assert!(texts.len() > 5);
-    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let svg = picture.svg();
+    let xml = Xml::parse(&svg).expect("it is XML");
     let (sheet_width, sheet_height) = sheet(&xml.root_element());
     let height = sheet_height / sheet_width * f64::from(width);
     for (index, (text, [left, top, right, bottom])) in texts.iter().enumerate() {
         assert!(
-            *left >= 0.0 && *top >= 0.0 && *right <= width as f32,
+            *left >= 0.0 && *top >= 0.0 && *right <= f64::from(width),
             "{text} is cut: {left} to {right} of {width}"
         );
-        assert!(f64::from(*bottom) <= height, "{text} is cut: {bottom} of {height}");
+        assert!(*bottom <= height, "{text} is cut: {bottom} of {height}");
         for (other, [other_left, other_top, other_right, other_bottom]) in &texts[..index] {
             // Boxes are as high as the font's tallest letters, higher than these letters.
             let across = right.min(*other_right) - left.max(*other_left);
@@ -395,13 +421,14 @@ fn text_from_outside_is_escaped() {
     ];
     for picture in &pictures {
         check(picture, 800, None);
-        let xml = Xml::parse(picture.svg()).expect("it is XML");
+        let svg = picture.svg();
+        let xml = Xml::parse(&svg).expect("it is XML");
         let allowed = ["svg", "title", "desc", "rect", "text", "polyline", "polygon", "circle", "line"];
         for node in xml.descendants().filter(Node::is_element) {
             assert!(allowed.contains(&node.tag_name().name()), "{node:?}");
             assert!(node.attributes().all(|attribute| !attribute.name().starts_with("on")), "{node:?}");
         }
-        assert!(picture.svg().chars().all(|character| character == '\n' || !character.is_control()));
+        assert!(svg.chars().all(|character| character == '\n' || !character.is_control()));
         decoded(&picture.png());
     }
     shows(&pictures[2], &["</text><script>alert(1)</script>\".json"]);

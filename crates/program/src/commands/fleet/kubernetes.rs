@@ -8,16 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use httperf_fleet::rank::SIZE_VARIABLE;
-use k8s_openapi::ByteString;
-use k8s_openapi::api::batch::v1::{Job as KubernetesJob, JobSpec};
-use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, PodAffinityTerm,
-    PodAntiAffinity, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile,
-    Secret, SecretKeySelector, SecretVolumeSource, SecurityContext, Service, ServicePort, ServiceSpec,
-    Sysctl, Volume, VolumeMount, WeightedPodAffinityTerm,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde_json::{Value, json};
 
 use super::options::{FleetArgs, Form};
 use super::{Job, Printed, yaml};
@@ -54,18 +45,18 @@ pub(super) fn manifests(job: &Job<'_>) -> anyhow::Result<Printed> {
     // In the order in which they are to be created.
     let mut objects = Vec::new();
     if job.args.secret_name.is_none() {
-        objects.push(serde_json::to_value(secret(job.args)?));
+        objects.push(secret(job.args)?);
     }
     if !files.contents.is_empty() {
-        objects.push(serde_json::to_value(files.secret(job.args)));
+        objects.push(files.secret(job.args));
     }
-    objects.push(serde_json::to_value(service(job.args)));
-    objects.push(serde_json::to_value(indexed_job(job, &files)?));
-    let objects = objects.into_iter().collect::<Result<Vec<_>, _>>().context("cannot write manifests")?;
+    objects.push(service(job.args));
+    objects.push(indexed_job(job, &files)?);
+    objects.iter_mut().for_each(drop_nulls);
     let text = match job.args.form {
         None | Some(Form::Yaml) => objects.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
         Some(Form::Json) => {
-            let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+            let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
             format!("{list:#}\n")
         }
     };
@@ -147,36 +138,44 @@ pub(super) fn is_size(text: &str) -> bool {
     number && ["", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"].contains(&&text[end..])
 }
 
-fn named(args: &FleetArgs, name: String) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(name),
-        namespace: args.namespace.clone(),
-        labels: Some(labels(args)),
-        ..ObjectMeta::default()
+/// Removes what is left out, which is null until then.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }
 
-fn labels(args: &FleetArgs) -> BTreeMap<String, String> {
-    let labels = [("app.kubernetes.io/name", "httperf"), ("app.kubernetes.io/instance", args.name())];
-    labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+/// The metadata of an object.
+fn named(args: &FleetArgs, name: &str) -> Value {
+    json!({ "labels": labels(args), "name": name, "namespace": args.namespace })
+}
+
+fn labels(args: &FleetArgs) -> Value {
+    json!({ "app.kubernetes.io/instance": args.name(), "app.kubernetes.io/name": "httperf" })
 }
 
 /// The labels by which the pods of the job are found.
-fn pods(args: &FleetArgs) -> BTreeMap<String, String> {
-    [(JOB_LABEL.to_owned(), args.name().to_owned())].into()
+fn pods(args: &FleetArgs) -> Value {
+    json!({ JOB_LABEL: args.name() })
 }
 
-fn secret(args: &FleetArgs) -> anyhow::Result<Secret> {
+fn secret(args: &FleetArgs) -> anyhow::Result<Value> {
     let value = match std::env::var(SECRET_VARIABLE) {
         Ok(value) if !value.is_empty() => value,
         _ => random()?,
     };
-    Ok(Secret {
-        metadata: named(args, args.name().to_owned()),
-        string_data: Some([(KEY.to_owned(), value)].into()),
-        immutable: Some(true),
-        ..Secret::default()
-    })
+    Ok(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "immutable": true,
+        "metadata": named(args, args.name()),
+        "stringData": { KEY: value },
+    }))
 }
 
 /// Letters that nobody can guess.
@@ -190,126 +189,81 @@ fn random() -> anyhow::Result<String> {
 }
 
 /// The Service without an address of its own that makes `NAME-0.NAME` the host of rank 0.
-fn service(args: &FleetArgs) -> Service {
-    Service {
-        metadata: named(args, args.name().to_owned()),
-        spec: Some(ServiceSpec {
-            cluster_ip: Some("None".to_owned()),
+fn service(args: &FleetArgs) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": named(args, args.name()),
+        "spec": {
+            "clusterIP": "None",
+            "ports": [{ "name": "meet", "port": PORT, "protocol": "TCP" }],
             // Rank 0 has to be found before anything is ready.
-            publish_not_ready_addresses: Some(true),
-            selector: Some(pods(args)),
-            ports: Some(vec![ServicePort {
-                name: Some("meet".to_owned()),
-                port: PORT.into(),
-                protocol: Some("TCP".to_owned()),
-                ..ServicePort::default()
-            }]),
-            ..ServiceSpec::default()
-        }),
-        ..Service::default()
-    }
+            "publishNotReadyAddresses": true,
+            "selector": pods(args),
+        },
+    })
 }
 
-fn indexed_job(job: &Job<'_>, files: &Files) -> anyhow::Result<KubernetesJob> {
+fn indexed_job(job: &Job<'_>, files: &Files) -> anyhow::Result<Value> {
     let args = job.args;
     let ranks = i32::try_from(job.ranks).context("--ranks: expected fewer")?;
-    let time = args.time.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
-    Ok(KubernetesJob {
-        metadata: named(args, args.name().to_owned()),
-        spec: Some(JobSpec {
-            completion_mode: Some("Indexed".to_owned()),
-            completions: Some(ranks),
-            // All at once: they wait for each other.
-            parallelism: Some(ranks),
+    Ok(json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": named(args, args.name()),
+        "spec": {
+            "activeDeadlineSeconds": args.time.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)),
             // A rank that is lost cannot come again, as the others have begun.
-            backoff_limit_per_index: Some(0),
-            pod_replacement_policy: Some("Failed".to_owned()),
-            active_deadline_seconds: time,
-            ttl_seconds_after_finished: Some(KEPT_SECONDS),
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(labels(args)), ..ObjectMeta::default() }),
-                spec: Some(pod(job, files)?),
-            },
-            ..JobSpec::default()
-        }),
-        ..KubernetesJob::default()
-    })
+            "backoffLimitPerIndex": 0,
+            "completionMode": "Indexed",
+            "completions": ranks,
+            // All at once: they wait for each other.
+            "parallelism": ranks,
+            "podReplacementPolicy": "Failed",
+            "template": { "metadata": { "labels": labels(args) }, "spec": pod(job, files)? },
+            "ttlSecondsAfterFinished": KEPT_SECONDS,
+        },
+    }))
 }
 
-fn pod(job: &Job<'_>, files: &Files) -> anyhow::Result<PodSpec> {
+fn pod(job: &Job<'_>, files: &Files) -> anyhow::Result<Value> {
     let args = job.args;
-    let sysctls = (!args.leaves_sysctls).then(|| {
-        vec![Sysctl { name: "net.ipv4.ip_local_port_range".to_owned(), value: "1024 65535".to_owned() }]
-    });
-    let selector: BTreeMap<String, String> = args.node_selector.iter().cloned().collect();
-    let mut volumes = vec![Volume {
-        name: "work".to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource::default()),
-        ..Volume::default()
-    }];
-    volumes.extend((!files.contents.is_empty()).then(|| Volume {
-        name: "files".to_owned(),
-        secret: Some(SecretVolumeSource {
-            secret_name: Some(Files::name(args)),
-            ..SecretVolumeSource::default()
-        }),
-        ..Volume::default()
-    }));
-    Ok(PodSpec {
-        affinity: Some(apart(args)),
-        automount_service_account_token: Some(false),
-        enable_service_links: Some(false),
-        containers: vec![container(job, files)?],
-        node_selector: (!selector.is_empty()).then_some(selector),
-        restart_policy: Some("Never".to_owned()),
-        security_context: Some(PodSecurityContext {
-            run_as_non_root: Some(true),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                ..SeccompProfile::default()
-            }),
-            sysctls,
-            ..PodSecurityContext::default()
-        }),
-        subdomain: Some(args.name().to_owned()),
-        termination_grace_period_seconds: Some(GRACE_SECONDS),
-        volumes: Some(volumes),
-        ..PodSpec::default()
-    })
+    let sysctls = (!args.leaves_sysctls)
+        .then(|| json!([{ "name": "net.ipv4.ip_local_port_range", "value": "1024 65535" }]));
+    let selector: BTreeMap<&String, &String> =
+        args.node_selector.iter().map(|(key, value)| (key, value)).collect();
+    let mut volumes = vec![json!({ "emptyDir": {}, "name": "work" })];
+    if !files.contents.is_empty() {
+        volumes.push(json!({ "name": "files", "secret": { "secretName": Files::name(args) } }));
+    }
+    Ok(json!({
+        "affinity": { "podAntiAffinity": apart(args) },
+        "automountServiceAccountToken": false,
+        "containers": [container(job, files)?],
+        "enableServiceLinks": false,
+        "nodeSelector": (!selector.is_empty()).then_some(selector),
+        "restartPolicy": "Never",
+        "securityContext": {
+            "runAsNonRoot": true,
+            "seccompProfile": { "type": "RuntimeDefault" },
+            "sysctls": sysctls,
+        },
+        "subdomain": args.name(),
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "volumes": volumes,
+    }))
 }
 
-fn container(job: &Job<'_>, files: &Files) -> anyhow::Result<Container> {
+fn container(job: &Job<'_>, files: &Files) -> anyhow::Result<Value> {
     let args = job.args;
+    let name = args.name();
     // With limits that equal the requests, ranks are the last that a node in need stops or slows down.
-    let resources: BTreeMap<String, Quantity> = [
-        ("cpu".to_owned(), Quantity(job.cpus.to_string())),
-        ("memory".to_owned(), Quantity(args.memory.clone().unwrap_or_else(|| "1Gi".to_owned()))),
-    ]
-    .into();
-    let plain =
-        |name: &str, value: String| EnvVar { name: name.to_owned(), value: Some(value), value_from: None };
-    let secret = SecretKeySelector {
-        name: args.secret_name.clone().unwrap_or_else(|| args.name().to_owned()),
-        key: KEY.to_owned(),
-        optional: None,
-    };
-    let from_secret = EnvVar {
-        name: SECRET_VARIABLE.to_owned(),
-        value: None,
-        value_from: Some(EnvVarSource { secret_key_ref: Some(secret), ..EnvVarSource::default() }),
-    };
-    let mut mounts = vec![VolumeMount {
-        name: "work".to_owned(),
-        mount_path: FOLDER.to_owned(),
-        ..VolumeMount::default()
-    }];
-    mounts.extend(files.contents.iter().map(|file| VolumeMount {
-        name: "files".to_owned(),
-        mount_path: file.place.clone(),
-        sub_path: Some(file.key.clone()),
-        read_only: Some(true),
-        ..VolumeMount::default()
-    }));
+    let resources = json!({ "cpu": job.cpus.to_string(), "memory": args.memory.as_deref().unwrap_or("1Gi") });
+    let secret = json!({ "key": KEY, "name": args.secret_name.as_deref().unwrap_or(name) });
+    let mut mounts = vec![json!({ "mountPath": FOLDER, "name": "work" })];
+    mounts.extend(files.contents.iter().map(
+        |file| json!({ "mountPath": file.place, "name": "files", "readOnly": true, "subPath": file.key }),
+    ));
     let words = job.line.words.iter().map(|word| {
         let word = word.to_str().ok_or_else(|| {
             anyhow!("expected words in UTF-8, as manifests are, got `{}`", word.to_string_lossy())
@@ -317,54 +271,38 @@ fn container(job: &Job<'_>, files: &Files) -> anyhow::Result<Container> {
         // `$(NAME)` would be replaced, `$$` stands for `$`.
         Ok(word.replace('$', "$$"))
     });
-    Ok(Container {
-        name: "httperf".to_owned(),
-        image: args.image.clone(),
-        command: Some(vec!["httperf".to_owned()]),
-        args: Some(words.collect::<anyhow::Result<_>>()?),
-        working_dir: Some(FOLDER.to_owned()),
-        env: Some(vec![
-            plain(SIZE_VARIABLE, job.ranks.to_string()),
-            plain(PLACE_VARIABLE, format!("{name}-0.{name}:{PORT}", name = args.name())),
-            from_secret,
-        ]),
-        resources: Some(ResourceRequirements {
-            limits: Some(resources.clone()),
-            requests: Some(resources),
-            ..ResourceRequirements::default()
-        }),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
-            ..SecurityContext::default()
-        }),
-        volume_mounts: Some(mounts),
-        ..Container::default()
-    })
+    Ok(json!({
+        "args": words.collect::<anyhow::Result<Vec<_>>>()?,
+        "command": ["httperf"],
+        "env": [
+            { "name": SIZE_VARIABLE, "value": job.ranks.to_string() },
+            { "name": PLACE_VARIABLE, "value": format!("{name}-0.{name}:{PORT}") },
+            { "name": SECRET_VARIABLE, "valueFrom": { "secretKeyRef": secret } },
+        ],
+        "image": args.image,
+        "name": "httperf",
+        "resources": { "limits": resources, "requests": resources },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": { "drop": ["ALL"] },
+            "readOnlyRootFilesystem": true,
+        },
+        "volumeMounts": mounts,
+        "workingDir": FOLDER,
+    }))
 }
 
 /// Keeps the ranks on different nodes, where they do not compete.
-fn apart(args: &FleetArgs) -> Affinity {
-    let term = PodAffinityTerm {
-        label_selector: Some(LabelSelector { match_labels: Some(pods(args)), match_expressions: None }),
-        topology_key: "kubernetes.io/hostname".to_owned(),
-        ..PodAffinityTerm::default()
-    };
-    let rule = match args.shares_nodes {
-        false => PodAntiAffinity {
-            required_during_scheduling_ignored_during_execution: Some(vec![term]),
-            ..PodAntiAffinity::default()
-        },
-        true => PodAntiAffinity {
-            preferred_during_scheduling_ignored_during_execution: Some(vec![WeightedPodAffinityTerm {
-                weight: 100,
-                pod_affinity_term: term,
-            }]),
-            ..PodAntiAffinity::default()
-        },
-    };
-    Affinity { pod_anti_affinity: Some(rule), ..Affinity::default() }
+fn apart(args: &FleetArgs) -> Value {
+    let term = json!({
+        "labelSelector": { "matchLabels": pods(args) },
+        "topologyKey": "kubernetes.io/hostname",
+    });
+    if args.shares_nodes {
+        json!({ "preferredDuringSchedulingIgnoredDuringExecution": [{ "podAffinityTerm": term, "weight": 100 }] })
+    } else {
+        json!({ "requiredDuringSchedulingIgnoredDuringExecution": [term] })
+    }
 }
 
 /// The files that the command line reads, which pods find at the same paths. They are kept in a Secret, as there may be a
@@ -417,14 +355,16 @@ impl Files {
         format!("{}-files", args.name())
     }
 
-    fn secret(&self, args: &FleetArgs) -> Secret {
-        let entries = self.contents.iter().map(|file| (file.key.clone(), ByteString(file.contents.clone())));
-        Secret {
-            metadata: named(args, Self::name(args)),
-            data: Some(entries.collect()),
-            immutable: Some(true),
-            ..Secret::default()
-        }
+    fn secret(&self, args: &FleetArgs) -> Value {
+        let data: BTreeMap<_, _> =
+            self.contents.iter().map(|file| (&file.key, STANDARD.encode(&file.contents))).collect();
+        json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "data": data,
+            "immutable": true,
+            "metadata": named(args, &Self::name(args)),
+        })
     }
 }
 

@@ -107,7 +107,7 @@ impl FileForm {
         let bytes = match self {
             Self::Text(Form::Json) => return report.lasting().into(),
             Self::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),
-            Self::Svg => picture().map(|picture| picture.svg().as_bytes().to_vec()),
+            Self::Svg => picture().map(|picture| picture.svg().into_bytes()),
             Self::Png => picture().map(|picture| picture.png()),
         };
         bytes.expect("a document has the forms that its command has options for").into()
