@@ -9,8 +9,8 @@ program appears when it has ended, and under it how long it took; at the end sta
 are built, makes the file that CHECKS_READY names (scripts/checks.sh). Exit status: 0 if every test passed, 1 if one failed
 or cannot be built, 130 after an interrupt.
 
-Not by cargo-nextest, which does this and more: it is on no system that has nothing but Rust and git, and building it takes
-longer than a third of all tests.
+Not by cargo-nextest, which does this and more: no system has it that has nothing but Rust and git, so that each clean
+clone would have to build it before the first test.
 """
 
 import concurrent.futures
