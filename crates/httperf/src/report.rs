@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use httperf_plan::objective::share_of_percent;
 use httperf_report::result::Document;
-use httperf_report::{AllCalls, Form, Kept, Level, Report as _};
+use httperf_report::{AllCalls, Kept, Level, Report as _, Written as _};
 use httperf_stats::{Summary, Timing, samples_needed};
 
 /// The figures of a run, and a verdict on their reliability. Its text is the report that `httperf --report full` prints.
@@ -162,7 +162,7 @@ impl Report {
     /// The report as a page for browsers, as `--html` writes it.
     #[must_use]
     pub fn html(&self) -> String {
-        self.document.document(Form::Html).expect("a run has a page")
+        self.document.page()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::causes::CauseFigures;
 use crate::colours::{Colours, Tone};
 use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
-use crate::html::about;
+use crate::headings;
 use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
@@ -99,7 +99,7 @@ impl Answer<'_> {
     fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;
         // A list of requests may hold anything.
-        let title = about::url(plan).replace(is_deceptive, "\u{fffd}");
+        let title = headings::url(plan).replace(is_deceptive, "\u{fffd}");
         let mut phases = format!("{} measured", time(figures.duration_s * 1e3));
         if let Some(warmup) = &summary.warmup {
             phases.push_str(&format!(" after {} of warm-up", time(in_ms(warmup.duration))));

@@ -1,17 +1,10 @@
-//! Common parts of the charts in pages and pictures: points of percentile curves, shaded periods of a run,
-//! and the choice of logarithmic axes.
+//! Points of percentile curves, for the charts in pages and pictures.
 
-use httperf_plan::Arrivals;
-use httperf_stats::{Interval, Phase, Timing};
+use httperf_stats::Timing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::number::rounded;
-use crate::result::Document;
-use crate::verdict::Finding;
-
-/// Ratio of largest to smallest value above which an axis of times is logarithmic.
-pub(crate) const LINEAR_UP_TO: f64 = 50.0;
 
 /// Number of points of a percentile curve for each further nine.
 const POINTS_PER_NINE: f64 = 40.0;
@@ -52,77 +45,6 @@ impl PercentileCurve {
     }
 }
 
-/// Ticks of an axis of 1 / (1 − p) for this many samples: p50, p90, p99 and so on.
-pub(crate) fn odds_marks(samples: f64) -> Vec<f64> {
-    let nines = samples.log10().ceil().max(1.0) as i32;
-    std::iter::once(2.0).chain((1..=nines).map(|nines| 10_f64.powi(nines))).collect()
-}
-
-/// A shaded period of a run: warm-up, drain, or a stall of the server.
-pub(crate) struct Stretch {
-    pub(crate) from_s: f64,
-    pub(crate) to_s: f64,
-    pub(crate) kind: StretchKind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StretchKind {
-    WarmUp,
-    Drain,
-    Stall,
-}
-
-impl Stretch {
-    pub(crate) fn all(document: &Document) -> Vec<Self> {
-        let phase = |phase: Phase, kind| {
-            let intervals = document.summary.series.intervals().iter();
-            let of_phase: Vec<&Interval> = intervals.filter(|interval| interval.phase == phase).collect();
-            let (from_s, to_s) = (of_phase.first()?.from.as_secs_f64(), of_phase.last()?.end().as_secs_f64());
-            Some(Self { from_s, to_s, kind })
-        };
-        let stalls = document.verdict.reasons.iter().filter_map(|reason| match reason.finding {
-            Finding::ServerStall { length_s, from_s } => {
-                Some(Self { from_s, to_s: from_s + length_s, kind: StretchKind::Stall })
-            }
-            _ => None,
-        });
-        let phases = [phase(Phase::WarmUp, StretchKind::WarmUp), phase(Phase::Drain, StretchKind::Drain)];
-        phases.into_iter().flatten().chain(stalls).collect()
-    }
-}
-
-/// The time of a load phase, by the schedule.
-pub(crate) struct LoadPhaseSpan<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) from_s: f64,
-    pub(crate) to_s: f64,
-}
-
-/// The load phases of a run, in order; none if its schedule has only one.
-pub(crate) fn load_phases(document: &Document) -> Vec<LoadPhaseSpan<'_>> {
-    match &document.plan.arrivals {
-        Arrivals::Phased(phased) if phased.phases.len() > 1 => {
-            let spans = phased.starts().map(|(start, phase)| LoadPhaseSpan {
-                name: &phase.name,
-                from_s: start.as_secs_f64(),
-                to_s: start.saturating_add(phase.length).as_secs_f64(),
-            });
-            spans.collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-impl StretchKind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::WarmUp => "warm-up",
-            Self::Drain => "drain",
-            Self::Stall => "stall",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -146,12 +68,5 @@ mod tests {
         timing.add(Duration::from_millis(3));
         let curve = PercentileCurve::of(&timing);
         assert_eq!((curve.odds, curve.ms), (vec![1.0], vec![3.0]));
-    }
-
-    #[test]
-    fn ticks_go_as_far_as_there_are_samples() {
-        assert_eq!(odds_marks(1.0), [2.0, 10.0]);
-        assert_eq!(odds_marks(1_000.0), [2.0, 10.0, 100.0, 1_000.0]);
-        assert_eq!(odds_marks(1_001.0).last(), Some(&10_000.0));
     }
 }

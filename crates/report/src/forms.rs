@@ -2,7 +2,6 @@
 
 use crate::colours::Colours;
 use crate::grid::fitted;
-use crate::pictures::{Picture, Style};
 use crate::read::Kind;
 
 /// A form of a document, as text.
@@ -82,8 +81,8 @@ pub struct Lasting {
     pub has_secrets: bool,
 }
 
-/// A document that can be shown in several forms. Each is a pure function of it.
-pub trait Report {
+/// A document as text and as data. Each form is a pure function of it.
+pub trait Written {
     /// Kind of document.
     fn kind(&self) -> Kind;
 
@@ -94,25 +93,14 @@ pub trait Report {
     /// Text after the body: what follows from all measurements.
     fn ending(&self, screen: Screen) -> String;
 
-    /// The document in a form other than text, without what is secret; `None` if its kind has no such form.
-    fn document(&self, form: Form) -> Option<String>;
+    /// The document in a form other than text and page, without what is secret; `None` if its kind has no such form.
+    fn written(&self, form: Form) -> Option<String>;
 
     /// The document as a file keeps it, so that it can be taken up again: JSON, with what is secret if anything is.
     fn lasting(&self) -> Lasting;
 
-    /// Picture of the document; `None` if its kind has none.
-    fn picture(&self, style: &Style) -> Option<Picture>;
-
     /// Text for a file: without colours, in lines of any length.
     fn plain_text(&self) -> String {
         self.body(Screen::default()) + &self.ending(Screen::default())
-    }
-
-    /// The document in any form; `None` if its kind has no such form.
-    fn render(&self, form: Form, screen: Screen) -> Option<String> {
-        match form {
-            Form::Text => Some(self.body(screen) + &self.ending(screen)),
-            other => self.document(other),
-        }
     }
 }

@@ -1,14 +1,39 @@
-//! Any document that a command has written, and the forms that each kind has.
+//! Any document that a command has written, in all its forms.
 
-use crate::capacity::{self, CapacityReport};
-use crate::compare::{self, Comparison};
-use crate::forms::{Form, Lasting, Report, Screen};
+use crate::capacity::CapacityReport;
+use crate::compare::Comparison;
+use crate::forms::{Form, Screen, Written};
 use crate::pictures::{self, Picture, Style, SweepCurve};
 use crate::read::{Kind, ReadError};
 use crate::result::Document;
-use crate::sweep::{self, Sweep};
-use crate::tls_lab::{self, Results};
-use crate::{classic, csv_header, csv_row, hgrm, html, junit, text, visible};
+use crate::sweep::Sweep;
+use crate::tls_lab::Results;
+use crate::{html, visible};
+
+/// A document that can be shown in all forms. Each is a pure function of it.
+pub trait Report: Written {
+    /// Page with charts, without what is secret.
+    fn page(&self) -> String;
+
+    /// Picture of the document; `None` if its kind has none.
+    fn picture(&self, style: &Style) -> Option<Picture>;
+
+    /// The document in a form other than text, without what is secret; `None` if its kind has no such form.
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Html => Some(self.page()),
+            other => self.written(other),
+        }
+    }
+
+    /// The document in any form; `None` if its kind has no such form.
+    fn render(&self, form: Form, screen: Screen) -> Option<String> {
+        match form {
+            Form::Text => Some(self.body(screen) + &self.ending(screen)),
+            other => self.document(other),
+        }
+    }
+}
 
 /// A document of any kind.
 #[derive(Clone, Debug)]
@@ -54,31 +79,8 @@ impl Saved {
 }
 
 impl Report for Document {
-    fn kind(&self) -> Kind {
-        Kind::Result
-    }
-
-    fn body(&self, _: Screen) -> String {
-        visible::report(classic(&self.plan, &self.summary).to_string())
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        visible::report(text::additions(self, screen))
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.without_secrets().json()),
-            Form::Html => Some(visible::page(html::page(self))),
-            Form::Csv => Some(csv_header() + &csv_row(self)),
-            Form::Junit => Some(junit::xml("httperf", &[junit::Suite::of(self)])),
-            Form::Hgrm => Some(hgrm(&self.summary.completed().latency).to_string()),
-            Form::Text | Form::Tsv | Form::Markdown => None,
-        }
-    }
-
-    fn lasting(&self) -> Lasting {
-        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
+    fn page(&self) -> String {
+        visible::page(html::page(self))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -87,31 +89,8 @@ impl Report for Document {
 }
 
 impl Report for Sweep {
-    fn kind(&self) -> Kind {
-        Kind::Sweep
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        visible::report(sweep::text::body(self, screen))
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        visible::report(screen.fitted(sweep::text::ending(self)))
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.without_secrets().json()),
-            Form::Html => Some(visible::page(html::sweep_page(self))),
-            Form::Csv => Some(sweep::rows::csv(self)),
-            Form::Tsv => Some(sweep::rows::tsv(self)),
-            Form::Junit => Some(self.junit()),
-            Form::Text | Form::Markdown | Form::Hgrm => None,
-        }
-    }
-
-    fn lasting(&self) -> Lasting {
-        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
+    fn page(&self) -> String {
+        visible::page(html::sweep_page(self))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -120,29 +99,8 @@ impl Report for Sweep {
 }
 
 impl Report for CapacityReport {
-    fn kind(&self) -> Kind {
-        Kind::Capacity
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        visible::report(capacity::text::body(self, screen))
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        visible::report(screen.fitted(capacity::text::ending(self)))
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.without_secrets().json()),
-            Form::Html => Some(visible::page(html::capacity_page(self))),
-            Form::Csv => Some(capacity::rows::csv(self)),
-            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
-        }
-    }
-
-    fn lasting(&self) -> Lasting {
-        Lasting { json: self.json(), has_secrets: self.plan.without_secrets().is_some() }
+    fn page(&self) -> String {
+        visible::page(html::capacity_page(self))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -151,31 +109,8 @@ impl Report for CapacityReport {
 }
 
 impl Report for Comparison {
-    fn kind(&self) -> Kind {
-        Kind::Comparison
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        visible::report(compare::text::body(self, screen))
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        visible::report(compare::text::ending(self, screen))
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(visible::page(html::comparison_page(self))),
-            Form::Csv => Some(compare::rows_csv::csv(self)),
-            Form::Markdown => Some(self.markdown()),
-            Form::Junit => Some(self.junit()),
-            Form::Text | Form::Tsv | Form::Hgrm => None,
-        }
-    }
-
-    fn lasting(&self) -> Lasting {
-        Lasting { json: self.json(), has_secrets: false }
+    fn page(&self) -> String {
+        visible::page(html::comparison_page(self))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -184,29 +119,8 @@ impl Report for Comparison {
 }
 
 impl Report for Results {
-    fn kind(&self) -> Kind {
-        Kind::TlsLab
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        visible::report(tls_lab::text::body(self, screen))
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        visible::report(tls_lab::text::ending(self, screen))
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(tls_lab::document::json(self)),
-            Form::Html => Some(visible::page(html::tls_lab_page(self))),
-            Form::Csv => Some(tls_lab::csv::csv(self)),
-            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
-        }
-    }
-
-    fn lasting(&self) -> Lasting {
-        Lasting { json: tls_lab::document::json(self), has_secrets: false }
+    fn page(&self) -> String {
+        visible::page(html::tls_lab_page(self))
     }
 
     fn picture(&self, _: &Style) -> Option<Picture> {

@@ -4,7 +4,7 @@ use crate::answer::answer;
 use crate::classic::classic;
 use crate::details::details;
 use crate::fleet::fleet;
-use crate::forms::{Report as _, Screen};
+use crate::forms::{Screen, Written as _};
 use crate::http2::http2;
 use crate::objectives::section;
 use crate::replay::replay;

@@ -94,6 +94,14 @@ pub(crate) fn page(text: String) -> String {
     }
 }
 
+/// Truncates text from outside.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
+use httperf_report::{Colours, Kept, Level, Screen, Verdict, Written as _, answer, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
 
 use crate::command_line::args::{Args, ReportForm};

@@ -9,7 +9,7 @@ use httperf_testkit::sim::{self, Action, Edit, HttpPeer, Link, Peer, connections
 
 use super::text::measured;
 use super::*;
-use crate::forms::Report as _;
+use crate::forms::Written as _;
 use crate::objectives::Measured;
 use crate::result::{Document, Part};
 use crate::verdict::{Finding, Level, Reason};

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curves::PercentileCurve;
 use crate::document;
-use crate::html;
+use crate::headings;
 use crate::read::{self, Kind, ReadError};
 use crate::result::Document;
 use crate::verdict::Level;
@@ -110,7 +110,7 @@ impl Subject {
     fn of(name: &str, document: &Document) -> Self {
         Self {
             name: name.to_owned(),
-            target: html::title(&document.plan),
+            target: headings::title(&document.plan),
             started: document.parts.first().map(|part| part.started.clone()),
             duration_s: document.figures.duration_s,
             replies: document.figures.replies,

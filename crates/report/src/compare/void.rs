@@ -124,7 +124,7 @@ pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
             ended.map(|how| Remark { code: Code::EndedEarly, text: format!("`{}` {how}", named.name) }),
         );
     }
-    let subjects = [base, new].map(|named| crate::html::title(&named.document.plan));
+    let subjects = [base, new].map(|named| crate::headings::title(&named.document.plan));
     if subjects[0] != subjects[1] {
         let text = format!("the targets differ: {} and {}", subjects[0], subjects[1]);
         remarks.push(Remark { code: Code::Target, text });

@@ -1,4 +1,4 @@
-//! Description of a run: plan, place and time, and the command to repeat it.
+//! Description of a run: plan and machines, and the command to repeat it.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use httperf_plan::{
 };
 use serde_json::Value;
 
+use crate::headings::{date, host, server};
 use crate::number::{count, grouped, time};
 use crate::replay::described;
 use crate::result::{Document, Machine, Part};
-
-use super::cut;
+use crate::visible::cut;
 
 /// Maximum number of characters of the plan: it may contain a list of a million URIs.
 const PLAN_LENGTH: usize = 20_000;
@@ -32,104 +32,6 @@ pub(super) struct Fact {
 
 fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
-}
-
-/// Title of the page: the server.
-pub(crate) fn title(plan: &Plan) -> String {
-    let first = server(plan, plan.targets.first());
-    match plan.targets.len() {
-        1 => first,
-        servers => format!("{first} and {} more", servers - 1),
-    }
-}
-
-/// Whole URL of the first target, with the number of the others.
-pub(crate) fn url(plan: &Plan) -> String {
-    let path = match &plan.uris {
-        UriSource::Fixed(uri) => String::from_utf8_lossy(uri),
-        UriSource::Prompts(prompts) => {
-            String::from_utf8_lossy(prompts.asking.uri.as_literal().unwrap_or_default())
-        }
-        // One method, called with several messages.
-        UriSource::Requests(requests) if plan.replies.streams.grpc.is_some() => {
-            String::from_utf8_lossy(requests.first().uri.as_literal().unwrap_or_default())
-        }
-        // Each call has a path of its own.
-        _ => "".into(),
-    };
-    let target = plan.targets.first();
-    let first = match path.strip_prefix('/') {
-        Some(_) if path != "/" => {
-            format!("{}{}", origin(plan, target, target.host.clone()), secrets::url(&path))
-        }
-        _ => origin(plan, target, target.host.clone()),
-    };
-    match plan.targets.len() {
-        1 => first,
-        servers => format!("{first} and {} more", servers - 1),
-    }
-}
-
-fn server(plan: &Plan, target: &Target) -> String {
-    origin(plan, target, cut(&target.host, NAME_LENGTH))
-}
-
-/// Scheme, host and port of a target whose host is shown as given.
-fn origin(plan: &Plan, target: &Target, host: String) -> String {
-    let is_websocket = plan.request.websocket.is_some();
-    let (scheme, usual_port) = match (is_websocket, plan.tls.is_some()) {
-        (false, false) => ("http", 80),
-        (false, true) => ("https", 443),
-        (true, false) => ("ws", 80),
-        (true, true) => ("wss", 443),
-    };
-    // With `--server` and `--port`, as in the classic tool, `Host` has no port.
-    let port = match target.port() {
-        Some(port) if port != usual_port => format!(":{port}"),
-        Some(_) | None => String::new(),
-    };
-    let host = if target.host.is_empty() {
-        target.endpoint.to_string()
-    } else if !port.is_empty() && target.host.ends_with(&port) {
-        // In a list of requests, `Host` includes the port.
-        host
-    } else {
-        format!("{host}{port}")
-    };
-    format!("{scheme}://{host}")
-}
-
-/// Time, length and machine of the run.
-pub(crate) fn run(document: &Document) -> Vec<String> {
-    let mut facts = Vec::new();
-    let parts = &document.parts;
-    if let Some(first) = parts.first() {
-        facts.push(date(&first.started));
-    }
-    facts.push(format!("{} measured", time(document.figures.duration_s * 1e3)));
-    match &parts[..] {
-        [] => {}
-        [part] => facts.push(format!("from {}", host(part))),
-        parts if let Some(fleet) = &document.fleet => facts.push(match fleet.missing().len() {
-            0 => format!("from {} ranks", fleet.size),
-            _ => format!("from {} of {} ranks", parts.len(), fleet.size),
-        }),
-        parts => facts.push(format!("{} merged parts", parts.len())),
-    }
-    facts
-}
-
-/// Formats `2026-11-21T07:00:00Z` for people.
-pub(super) fn date(started: &str) -> String {
-    match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
-        Some((date, time)) => format!("{date} {time} UTC"),
-        None => cut(started, NAME_LENGTH),
-    }
-}
-
-/// Name of the machine.
-pub(super) fn host(part: &Part) -> String {
-    cut(&part.machine.host, NAME_LENGTH)
 }
 
 /// Reasons why parts of the run ended early.

@@ -6,6 +6,7 @@ use httperf_plan::objective::Objective;
 
 use crate::capacity::text::{cells, outcome, rate};
 use crate::capacity::{CapacityOutcome, CapacityReport, Interval, Trial};
+use crate::headings;
 use crate::number::{count, percent, time};
 use crate::pictures::{Chart, of_capacity};
 use crate::verdict::Level;
@@ -22,7 +23,7 @@ pub fn capacity_page(capacity: &CapacityReport) -> String {
     let parts = capacity.part.as_slice();
     let objectives = capacity.objectives();
     let page = Page {
-        title: about::url(&capacity.plan),
+        title: headings::url(&capacity.plan),
         facts: facts(capacity),
         sentence: capacity.headline(),
         tiles: tiles(capacity),
@@ -97,7 +98,7 @@ fn facts(capacity: &CapacityReport) -> Vec<String> {
     };
     match &capacity.part {
         None => vec![trials],
-        Some(part) => vec![about::date(&part.started), trials, format!("from {}", about::host(part))],
+        Some(part) => vec![headings::date(&part.started), trials, format!("from {}", headings::host(part))],
     }
 }
 

@@ -2,15 +2,16 @@
 
 use askama::Template;
 
-use crate::Report as _;
+use crate::Written as _;
 use crate::compare::{Against, Comparison, Overall, Remark, Row, RowVerdict, Subject};
+use crate::headings::date;
 use crate::number::{count, time};
 use crate::pictures::{Chart, compared, role};
+use crate::visible::cut;
 
-use super::about::date;
+use super::LONG;
 use super::scripts::{PAGE, Script};
 use super::style::STYLE_OF_COMPARISON;
-use super::{LONG, cut};
 
 /// Maximum number of characters of a name.
 const NAME_LENGTH: usize = 200;

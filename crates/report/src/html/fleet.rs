@@ -2,8 +2,8 @@
 
 use crate::fleet::{Fleet, TITLES, sent_away};
 use crate::result::Document;
+use crate::visible::cut;
 
-use super::cut;
 use super::tables::{NAME_LENGTH, Row, Table};
 
 /// Maximum number of ranks listed.

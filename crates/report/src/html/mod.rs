@@ -9,7 +9,7 @@
 //! text from outside in them, the names of load phases; the data of the charts contains no `<`; and the page's content security policy allows
 //! only its own script, by its hash, and loads nothing.
 
-pub(crate) mod about;
+mod about;
 mod capacity;
 mod comparison;
 mod fleet;
@@ -26,10 +26,10 @@ mod visits;
 use askama::Template;
 
 use crate::causes::only_cause;
-use crate::curves::load_phases;
+use crate::headings;
 use crate::number::count;
 use crate::objectives::{Judged, Kept};
-use crate::pictures::RunCharts;
+use crate::pictures::{RunCharts, has_load_phases};
 use crate::result::Document;
 use crate::times::divergence;
 use crate::verdict::{Level, Verdict};
@@ -44,7 +44,6 @@ use self::tables::Table;
 use self::tiles::Tile;
 use self::visits::Visits;
 
-pub(crate) use self::about::title;
 pub use self::capacity::capacity_page;
 pub use self::comparison::comparison_page;
 pub use self::sweep::sweep_page;
@@ -63,12 +62,12 @@ pub fn page(document: &Document) -> String {
     let banner = Banner::of(verdict, &warnings);
     let outcome = Outcome::of(document);
     let page = Page {
-        title: about::url(plan),
+        title: headings::url(plan),
         word: match &outcome {
             Some(outcome) if !banner.is_loud => outcome.word.to_owned(),
             _ => banner.word.clone(),
         },
-        facts: about::run(document),
+        facts: headings::run(document),
         endings: about::endings(document),
         banner,
         outcome,
@@ -80,7 +79,7 @@ pub fn page(document: &Document) -> String {
             seconds => format!("{seconds} seconds"),
         },
         charts: RunCharts::of(document, &completed),
-        has_load_phases: !load_phases(document).is_empty(),
+        has_load_phases: has_load_phases(document),
         has_detail: plan.recording.detail,
         divergence: divergence(summary, &completed.latency),
         failures: tables::failures(summary, &document.figures.causes),
@@ -262,13 +261,5 @@ impl Objective {
         };
         let (word, objective) = (judged.outcome.to_string(), judged.name());
         Self { class, word, objective, text: judged.to_string() }
-    }
-}
-
-/// Truncates text from outside.
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

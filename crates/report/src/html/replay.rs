@@ -5,8 +5,8 @@ use httperf_plan::Workload;
 use crate::number::count;
 use crate::replay::{ReplayComparison, described};
 use crate::result::Document;
+use crate::visible::cut;
 
-use super::cut;
 use super::tables::{NAME_LENGTH, Row, Table, times_row};
 
 /// A replay and its recording.

@@ -6,8 +6,7 @@ use httperf_plan::{ReplyClock, secrets};
 use httperf_stats::SlowCall;
 
 use crate::number::{count, fixed, grouped, ratio};
-
-use super::cut;
+use crate::visible::cut;
 
 /// Maximum number of calls shown; the document may have more.
 const CALLS_MAX: usize = 100;

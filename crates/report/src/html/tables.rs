@@ -15,10 +15,10 @@ use crate::result::Document;
 use crate::rpc;
 use crate::streams::{TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows};
 use crate::tls::{describe, occurring_kinds};
+use crate::visible::cut;
 use crate::websocket;
 
 use super::about::Fact;
-use super::cut;
 
 /// Maximum number of characters of a name in a table.
 pub(super) const NAME_LENGTH: usize = 200;

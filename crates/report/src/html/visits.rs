@@ -4,9 +4,9 @@
 
 use crate::figures::Times;
 use crate::number::{count, percent};
+use crate::visible::cut;
 use crate::visits::{First, ScenarioRow, StepRow, VisitFigures};
 
-use super::cut;
 use super::tables::{NAME_LENGTH, Row, Table, in_ms};
 
 /// Number of phases up to which the tables of each are shown from the start.

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
-use crate::curves::{LINEAR_UP_TO, odds_marks};
 use crate::number::{count, grouped, percent, quantile_name, time};
 
 use super::text::{LABEL_SIZE, width};
+
+/// Ratio of largest to smallest value above which an axis of times is logarithmic.
+pub(super) const LINEAR_UP_TO: f64 = 50.0;
 
 /// Smallest value on a logarithmic axis: times in ms are not measured more finely.
 const LEAST: f64 = 1e-3;
@@ -346,6 +348,12 @@ fn plain_time(ms: f64) -> String {
     format!("{} {unit}", grouped(value, 0))
 }
 
+/// Ticks of an axis of 1 / (1 − p) for this many samples: p50, p90, p99 and so on.
+pub(super) fn odds_marks(samples: f64) -> Vec<f64> {
+    let nines = samples.log10().ceil().max(1.0) as i32;
+    std::iter::once(2.0).chain((1..=nines).map(|nines| 10_f64.powi(nines))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -441,5 +449,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ticks_go_as_far_as_there_are_samples() {
+        assert_eq!(odds_marks(1.0), [2.0, 10.0]);
+        assert_eq!(odds_marks(1_000.0), [2.0, 10.0, 100.0, 1_000.0]);
+        assert_eq!(odds_marks(1_001.0).last(), Some(&10_000.0));
     }
 }

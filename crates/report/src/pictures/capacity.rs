@@ -5,7 +5,7 @@ use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Objective};
 
 use crate::capacity::text::rate;
 use crate::capacity::{CapacityOutcome, CapacityReport, Trial};
-use crate::html::about;
+use crate::headings;
 use crate::number::count;
 use crate::objectives::Measured;
 
@@ -28,7 +28,7 @@ pub fn capacity(capacity: &CapacityReport, style: &Style) -> Picture {
         capacity.headline()
     );
     let figure = Figure {
-        title: format!("Capacity of {}", about::title(&capacity.plan)),
+        title: format!("Capacity of {}", headings::title(&capacity.plan)),
         facts: vec![trials, capacity.headline()],
         about,
         x: axis(capacity),

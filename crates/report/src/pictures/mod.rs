@@ -19,6 +19,7 @@ mod figure;
 mod graph;
 mod legend;
 mod percentiles;
+mod periods;
 mod png;
 mod sweep;
 pub(crate) mod sweep_curve;
@@ -33,6 +34,7 @@ pub(crate) use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep,
 use self::figure::Figure;
 pub(crate) use self::graph::MARKS;
 pub use self::percentiles::{compare, comparison, percentiles};
+pub(crate) use self::periods::has_load_phases;
 pub use self::sweep::sweep;
 pub use self::sweep_curve::{Point, Spread, SweepCurve, Waits};
 pub use self::theme::Theme;

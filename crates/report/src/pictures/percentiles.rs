@@ -1,13 +1,13 @@
 //! Percentile curves of one or several results.
 
 use crate::compare::Comparison;
-use crate::curves::{PercentileCurve, odds_marks};
-use crate::html::about;
+use crate::curves::PercentileCurve;
+use crate::headings;
 use crate::number::count;
 use crate::result::Document;
 use crate::verdict::Level;
 
-use super::axis::Axis;
+use super::axis::{Axis, odds_marks};
 use super::figure::{DASHES, Figure, Line, Mark, Marked, Panel, SHAPES};
 use super::text::{LABEL_SIZE, cleaned, fitted_end};
 use super::theme::SERIES;
@@ -27,7 +27,7 @@ pub fn percentiles(document: &Document, style: &Style) -> Picture {
     ];
     let mut facts = vec![facts(document)];
     facts.extend(doubt(document));
-    let title = format!("Percentiles of {}", about::title(&document.plan));
+    let title = format!("Percentiles of {}", headings::title(&document.plan));
     Picture { figure: figure(title, facts, "Answered calls", &curves), style: *style }
 }
 
@@ -44,7 +44,7 @@ struct Curve<'a> {
 pub fn compare(results: &[(&str, &Document)], style: &Style) -> Picture {
     let curves = results.iter().map(|&(name, document)| Curve {
         name,
-        target: about::title(&document.plan),
+        target: headings::title(&document.plan),
         verdict: document.verdict.level,
         curve: PercentileCurve::of(&document.summary.completed().latency),
     });
@@ -154,7 +154,7 @@ fn points(curve: &PercentileCurve) -> Vec<(f64, Option<f64>)> {
 
 /// Time, length, machine and number of calls.
 pub(super) fn facts(document: &Document) -> String {
-    let mut facts = about::run(document);
+    let mut facts = headings::run(document);
     facts.push(match document.figures.replies {
         1 => "1 reply".to_owned(),
         replies => format!("{} replies", count(replies)),

@@ -3,10 +3,11 @@
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
 
 use crate::all_calls::Percentile;
-use crate::curves::LINEAR_UP_TO;
-use crate::html::about;
+use crate::headings;
 use crate::number::grouped;
 use crate::sweep::{Mean, State, Step, StreamWaits, Sweep, Unit};
+
+use super::axis::LINEAR_UP_TO;
 
 /// Name of points limited by the generator.
 pub(crate) const LIMITED: &str = "the generator was the bottleneck";
@@ -93,7 +94,7 @@ impl SweepCurve {
     #[must_use]
     pub fn of(sweep: &Sweep) -> Self {
         Self {
-            title: about::title(&sweep.plan),
+            title: headings::title(&sweep.plan),
             unit: sweep.unit(),
             calls_per_arrival: calls_per_arrival(&sweep.plan),
             points: sweep.figures.steps.iter().map(Point::of).collect(),

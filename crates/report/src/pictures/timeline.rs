@@ -2,13 +2,13 @@
 
 use httperf_stats::{Classes, Interval, Phase};
 
-use crate::curves::{LoadPhaseSpan, Stretch, StretchKind, load_phases};
-use crate::html::about;
+use crate::headings;
 use crate::result::Document;
 
 use super::axis::Axis;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shade, Shape};
 use super::percentiles::{doubt, facts};
+use super::periods::{LoadPhaseSpan, Stretch, StretchKind, load_phases};
 use super::text::{LABEL_SIZE, cleaned, fitted};
 use super::theme::Ink;
 use super::{Picture, Style};
@@ -41,7 +41,7 @@ pub fn timeline(document: &Document, style: &Style) -> Picture {
     let (from, to) = ends.map_or((0.0, 1.0), |(first, last)| (first.from_s, last.from_s + last.seconds));
     let panels = vec![throughput(&moments, shades(document)), latency(&moments, shades(document))];
     let figure = Figure {
-        title: format!("{} over time", about::title(&document.plan)),
+        title: format!("{} over time", headings::title(&document.plan)),
         facts,
         about: "Two graphs over the time of the run in seconds. Above: calls offered, replies and errors per second. Below: \
                 median, 99th percentile and maximum of the latency."

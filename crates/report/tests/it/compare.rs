@@ -16,7 +16,7 @@ use httperf_report::compare::{
 };
 use httperf_report::html::comparison_page;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Finding, Level, Measured, Reason, Report as _, Verdict};
+use httperf_report::{Finding, Level, Measured, Reason, Verdict, Written as _};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, nonzero, reply, run};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;

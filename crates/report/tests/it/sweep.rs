@@ -12,7 +12,7 @@ use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::sweep::{
     End, Lacking, Recovery, Run, State, Sweep, SweepSettings, answered_share, schema,
 };
-use httperf_report::{Form, Kept, ReadError, Report as _, Screen};
+use httperf_report::{Form, Kept, ReadError, Report as _, Screen, Written as _};
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, nonzero, reply, run, sessions, uniform,
 };

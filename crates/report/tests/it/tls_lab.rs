@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use httperf_report::tls_lab::{Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant, verdict};
-use httperf_report::{Form, Report as _, Screen};
+use httperf_report::{Form, Report as _, Screen, Written as _};
 use httperf_stats::{
     CauseKind, CpuTime, End, Handshake, HandshakeKind, Instant, RecordedFigures, Recorder, Summary, Usage,
 };

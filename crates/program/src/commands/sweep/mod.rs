@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
-use httperf_report::{Form, Level, Report as _, Screen, calls_beyond_bound};
+use httperf_report::{Form, Level, Written as _, calls_beyond_bound};
 
 use self::args::SweepArgs;
 use self::order::{Turn, order};
@@ -162,7 +162,7 @@ fn earlier_tables(sweep: &Sweep) -> Vec<(&'static str, Form, OsString)> {
     let named = |option: &str| given.iter().rfind(|given| given.option.long == option)?.value.as_deref();
     let tables = [("csv", "--csv", Form::Csv), ("tsv", "--tsv", Form::Tsv)];
     let is_table = |form: Form, name: &OsStr| {
-        let table = sweep.render(form, Screen::default()).unwrap_or_default();
+        let table = sweep.written(form).unwrap_or_default();
         let text = fs::read(name).unwrap_or_default();
         let header = table.lines().next().unwrap_or_default().as_bytes();
         text.strip_prefix(header).is_some_and(|rest| rest.starts_with(b"\n"))

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::Document;
-use httperf_report::{Form, Report as _, csv_header, csv_row, steps_csv};
+use httperf_report::{Form, Written as _, csv_header, csv_row, steps_csv};
 
 use crate::command_line::args::{Args, ResultArgs, STDOUT};
 use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};

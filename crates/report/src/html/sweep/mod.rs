@@ -4,6 +4,7 @@ mod table;
 
 use askama::Template;
 
+use crate::headings;
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::pictures::{Chart, SweepCurve, of_sweep};
 use crate::sweep::{End, Sweep, SweepSettings, Unit};
@@ -25,7 +26,7 @@ pub fn sweep_page(sweep: &Sweep) -> String {
     let curve = SweepCurve::of(sweep);
     let parts = sweep.runs.first().map_or(&[][..], |run| &run.result.parts);
     let page = Page {
-        title: about::url(&sweep.plan),
+        title: headings::url(&sweep.plan),
         facts: facts(sweep),
         end: end(sweep.end),
         doubts: doubts(&curve),
@@ -76,7 +77,7 @@ fn facts(sweep: &Sweep) -> Vec<String> {
     };
     let part = sweep.runs.first().and_then(|run| run.result.parts.first());
     let Some(part) = part else { return vec![runs] };
-    vec![about::date(&part.started), runs, format!("from {}", about::host(part))]
+    vec![headings::date(&part.started), runs, format!("from {}", headings::host(part))]
 }
 
 fn end(end: Option<End>) -> &'static str {
