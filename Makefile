@@ -43,9 +43,9 @@ test-long: bootstrap ## check what takes too long for every change: three hours 
 	scripts/control-plane.sh
 	scripts/sid-tree.sh
 	scripts/quiche-server.sh
-	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
-	COMPARISONS=100 $(CARGO) test --release --locked -p httperf-report --test it -- compare::
-	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
+	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-pages --test it -- books
+	COMPARISONS=100 $(CARGO) test --release --locked -p httperf-pages --test it -- compare::
+	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-pages --test it -- mutations
 	HTTPERF_HOSTILE=4000 $(CARGO) test --locked -p httperf-engine --test it -- http3
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured

@@ -3,9 +3,10 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use httperf_pages::Report as _;
 use httperf_plan::objective::share_of_percent;
 use httperf_report::result::Document;
-use httperf_report::{AllCalls, Kept, Level, Report as _, Written as _};
+use httperf_report::{AllCalls, Kept, Level, Written as _};
 use httperf_stats::{Summary, Timing, samples_needed};
 
 /// The figures of a run, and a verdict on their reliability. Its text is the report that `httperf --report full` prints.

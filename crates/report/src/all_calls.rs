@@ -152,7 +152,8 @@ fn only_timed_out(summary: &Summary) -> bool {
 
 impl NoReply {
     /// Clause that says the same of several calls.
-    pub(crate) fn of_calls(self) -> &'static str {
+    #[must_use]
+    pub fn of_calls(self) -> &'static str {
         match self {
             Self::TimedOut => "calls timed out",
             Self::Failed => "calls failed",

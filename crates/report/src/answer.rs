@@ -502,7 +502,8 @@ fn interruption(plan: &Plan, summary: &Summary) -> String {
 
 /// Replies of 4xx and 5xx. In a replay, those below 500 that were recorded as well are as they should be, and in a scenario
 /// those that its steps expect.
-pub(crate) fn http_errors(document: &Document) -> u64 {
+#[must_use]
+pub fn http_errors(document: &Document) -> u64 {
     let Document { summary, figures, .. } = document;
     match figures.replay.is_some() || figures.visits.is_some() {
         true => summary.calls_with(CallOutcome::HttpError).latency.moments.count(),
@@ -511,7 +512,8 @@ pub(crate) fn http_errors(document: &Document) -> u64 {
 }
 
 /// Statuses with the number of replies: codes, or classes if the codes were not counted.
-pub(crate) fn statuses(summary: &Summary) -> Vec<(String, u64)> {
+#[must_use]
+pub fn statuses(summary: &Summary) -> Vec<(String, u64)> {
     match summary.status_codes.by_class() == summary.statuses {
         true => summary.status_codes.iter().map(|(code, replies)| (code.to_string(), replies)).collect(),
         false => ["1xx", "2xx", "3xx", "4xx", "5xx"]

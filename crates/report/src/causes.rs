@@ -60,7 +60,8 @@ impl CauseFigures {
 }
 
 /// The only cause of the failures of a run in a few words; `None` if there are none or several.
-pub(crate) fn only_cause(plan: &Plan, summary: &Summary) -> Option<String> {
+#[must_use]
+pub fn only_cause(plan: &Plan, summary: &Summary) -> Option<String> {
     match &CauseFigures::of(plan, summary)[..] {
         [only] => Some(only.short()),
         _ => None,

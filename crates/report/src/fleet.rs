@@ -251,7 +251,8 @@ impl Fleet {
     }
 
     /// Start and drift in a clause.
-    pub(crate) fn agreement(&self) -> Option<String> {
+    #[must_use]
+    pub fn agreement(&self) -> Option<String> {
         let in_ms = |nanos: u64| time(nanos as f64 / 1e6);
         let (spread, unsure) = self.start_spread_ns()?;
         let drift = self.drift_ns().map(|drift| format!(", clock drift {}", in_ms(drift)));
@@ -264,7 +265,8 @@ impl Fleet {
     }
 
     /// Ranks whose results are missing, a sentence each.
-    pub(crate) fn losses(&self) -> Vec<String> {
+    #[must_use]
+    pub fn losses(&self) -> Vec<String> {
         let sentence = |rank: u32| match self.lost.iter().find(|lost| lost.rank == rank) {
             Some(LostRank { host, reason, told, .. }) => {
                 let told = told.map_or_else(String::new, |told| format!("; {told}"));
@@ -276,7 +278,8 @@ impl Fleet {
     }
 
     /// Cells of a row for each rank: number, host, clock, late by, lag, processor, verdict.
-    pub(crate) fn rows(&self) -> Vec<[String; 7]> {
+    #[must_use]
+    pub fn rows(&self) -> Vec<[String; 7]> {
         let in_ms = |nanos: u64| time(nanos as f64 / 1e6);
         let row = |rank: &FleetRank| {
             let clock = rank.clock.map_or_else(
@@ -302,7 +305,7 @@ impl Fleet {
 }
 
 /// Titles of the columns of [`Fleet::rows`].
-pub(crate) const TITLES: [&str; 7] = ["rank", "host", "clock", "begun late", "lag p99", "CPU", "verdict"];
+pub const TITLES: [&str; 7] = ["rank", "host", "clock", "begun late", "lag p99", "CPU", "verdict"];
 
 /// Section of the report, starting with an empty line; empty if the run was not a fleet's.
 pub(crate) fn fleet(fleet: Option<&Fleet>, screen: Screen) -> impl Display + '_ {
@@ -350,7 +353,8 @@ impl Display for Section<'_> {
 }
 
 /// Number of those who came to the meeting without belonging to the fleet, as a sentence.
-pub(crate) fn sent_away(strangers: u64) -> String {
+#[must_use]
+pub fn sent_away(strangers: u64) -> String {
     match strangers {
         1 => "1 stranger came to the meeting and was sent away".to_owned(),
         strangers => format!("{strangers} strangers came to the meeting and were sent away"),

@@ -19,7 +19,8 @@ pub(crate) fn title(plan: &Plan) -> String {
 }
 
 /// Whole URL of the first target, with the number of the others.
-pub(crate) fn url(plan: &Plan) -> String {
+#[must_use]
+pub fn url(plan: &Plan) -> String {
     let path = match &plan.uris {
         UriSource::Fixed(uri) => String::from_utf8_lossy(uri),
         UriSource::Prompts(prompts) => {
@@ -46,7 +47,8 @@ pub(crate) fn url(plan: &Plan) -> String {
 }
 
 /// Scheme, host and port of a target, truncated.
-pub(crate) fn server(plan: &Plan, target: &Target) -> String {
+#[must_use]
+pub fn server(plan: &Plan, target: &Target) -> String {
     origin(plan, target, cut(&target.host, NAME_LENGTH))
 }
 
@@ -76,7 +78,8 @@ fn origin(plan: &Plan, target: &Target, host: String) -> String {
 }
 
 /// Time, length and machine of the run.
-pub(crate) fn run(document: &Document) -> Vec<String> {
+#[must_use]
+pub fn run(document: &Document) -> Vec<String> {
     let mut facts = Vec::new();
     let parts = &document.parts;
     if let Some(first) = parts.first() {
@@ -96,7 +99,8 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
 }
 
 /// Formats `2026-11-21T07:00:00Z` for people.
-pub(crate) fn date(started: &str) -> String {
+#[must_use]
+pub fn date(started: &str) -> String {
     match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
         Some((date, time)) => format!("{date} {time} UTC"),
         None => cut(started, NAME_LENGTH),
@@ -104,6 +108,7 @@ pub(crate) fn date(started: &str) -> String {
 }
 
 /// Name of the machine.
-pub(crate) fn host(part: &Part) -> String {
+#[must_use]
+pub fn host(part: &Part) -> String {
     cut(&part.machine.host, NAME_LENGTH)
 }

@@ -56,7 +56,8 @@ fn short_protocol(figures: &Http2Summary) -> &'static str {
 }
 
 /// What became of offers of HTTP/3 in a line.
-pub(crate) fn alt_svc(figures: &AltSvcSummary) -> String {
+#[must_use]
+pub fn alt_svc(figures: &AltSvcSummary) -> String {
     let AltSvcSummary { followed, broken, withdrawn, failures, .. } = figures;
     let mut parts = Vec::new();
     if let (Some(seen_ns), Some(port)) = (figures.first_seen_ns, figures.port) {
@@ -88,7 +89,8 @@ fn streams(figures: &Http2Summary) -> String {
 }
 
 /// Packets of QUIC in a line.
-pub(crate) fn packets(quic: &QuicSummary) -> String {
+#[must_use]
+pub fn packets(quic: &QuicSummary) -> String {
     let QuicSummary { packets_sent, packets_lost, bytes_lost, congestion_events, .. } = quic;
     let share = fixed(100.0 * quic.loss().unwrap_or(0.0), 2);
     let rtt = quic
@@ -100,7 +102,8 @@ pub(crate) fn packets(quic: &QuicSummary) -> String {
 }
 
 /// Datagrams of UDP in a line.
-pub(crate) fn datagrams(quic: &QuicSummary) -> String {
+#[must_use]
+pub fn datagrams(quic: &QuicSummary) -> String {
     let QuicSummary { datagrams_sent, datagrams_received, retries, mtu_max, .. } = quic;
     let (sent, received) = (quic.handshake_datagrams_sent, quic.handshake_datagrams_received);
     format!(
@@ -111,7 +114,8 @@ pub(crate) fn datagrams(quic: &QuicSummary) -> String {
 
 /// What paths and sockets were like: a name for text, one for pages, and what there is to say. Rows without content are left
 /// out.
-pub(crate) fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, String)> {
+#[must_use]
+pub fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, String)> {
     let QuicSummary { rtt, congestion_window, mtu_probes_sent, mtu_probes_lost, black_holes, .. } = quic;
     let mut rows = Vec::new();
     if let Some(median) = rtt.quantile(0.5) {
@@ -147,7 +151,8 @@ pub(crate) fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static 
 }
 
 /// Settings of a server in a line.
-pub(crate) fn describe(settings: ServerSettings) -> String {
+#[must_use]
+pub fn describe(settings: ServerSettings) -> String {
     let ServerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
     let or_any =
         |limit: Option<u32>, unit: &str| limit.map_or("any".to_owned(), |limit| format!("{limit}{unit}"));
@@ -198,6 +203,7 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
 }
 
 /// Size after compression as a share of the size before.
-pub(crate) fn ratio_of(headers: Compression) -> String {
+#[must_use]
+pub fn ratio_of(headers: Compression) -> String {
     headers.ratio().map_or_else(|| "n/a".to_owned(), |ratio| fixed(ratio, 3))
 }

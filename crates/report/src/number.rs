@@ -2,23 +2,27 @@
 
 /// Formats a figure with this many decimals, like C's `%.Nf`. Anything but a finite positive number prints as
 /// zero, so that no report ever shows `inf`, `nan` or a sign.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+#[must_use]
+pub fn fixed(value: f64, decimals: usize) -> String {
     let value = if value.is_finite() && value > 0.0 { value } else { 0.0 };
     format!("{value:.decimals$}")
 }
 
 /// Formats a figure like [`fixed`], with commas between thousands.
-pub(crate) fn grouped(value: f64, decimals: usize) -> String {
+#[must_use]
+pub fn grouped(value: f64, decimals: usize) -> String {
     with_commas(&fixed(value, decimals))
 }
 
 /// Formats a rate: `1,234.5/s`.
-pub(crate) fn per_second(rate: f64) -> String {
+#[must_use]
+pub fn per_second(rate: f64) -> String {
     format!("{}/s", grouped(rate, 1))
 }
 
 /// Formats a count with commas between thousands.
-pub(crate) fn count(count: u64) -> String {
+#[must_use]
+pub fn count(count: u64) -> String {
     with_commas(&count.to_string())
 }
 
@@ -45,7 +49,8 @@ fn with_commas(digits: &str) -> String {
 
 /// Formats a time given in milliseconds to three significant digits, but no finer than 1 µs, in a suitable
 /// unit.
-pub(crate) fn time(ms: f64) -> String {
+#[must_use]
+pub fn time(ms: f64) -> String {
     let (value, unit) = match ms {
         ms if ms >= 999.5 => (ms / 1e3, "s"),
         ms if ms < 0.9995 => return format!("{} µs", fixed(ms * 1e3, 0)),
@@ -61,7 +66,8 @@ pub(crate) fn time(ms: f64) -> String {
 
 /// Formats a share of 1 as a percentage with one decimal; a small share shows as `< 0.1 %` rather than zero, and one that is
 /// almost all as `> 99.9 %` rather than all.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 0.05 => "< 0.1 %".to_owned(),
         // Nearer to 100 is the error of a division.
@@ -95,7 +101,8 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// Returns `a / b`, or zero unless `b` is positive.
-pub(crate) fn ratio(a: f64, b: f64) -> f64 {
+#[must_use]
+pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 

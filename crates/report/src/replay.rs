@@ -48,7 +48,8 @@ impl ReplayComparison {
     }
 
     /// The most frequent changes, and the rest: `200, now 404: 12`.
-    pub(crate) fn changes_named(&self) -> Vec<(String, u64)> {
+    #[must_use]
+    pub fn changes_named(&self) -> Vec<(String, u64)> {
         let (shown, rest) = self.changes.split_at(self.changes.len().min(CHANGES_SHOWN));
         let mut named: Vec<(String, u64)> = shown
             .iter()
@@ -67,7 +68,8 @@ impl ReplayComparison {
 }
 
 /// The recording, and how its requests are made.
-pub(crate) fn described(replay: &Replay) -> String {
+#[must_use]
+pub fn described(replay: &Replay) -> String {
     let Recorded { path, from, length, .. } = &replay.recorded;
     let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let of = match replay.clients {

@@ -82,7 +82,8 @@ impl Display for Section<'_> {
 }
 
 /// Calls by their status, in a line.
-pub(crate) fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
+#[must_use]
+pub fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
     let mut parts: Vec<String> = grpc
         .statuses
         .by_frequency()
@@ -96,7 +97,8 @@ pub(crate) fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
 }
 
 /// Statuses that servers did not tell, in a line; empty if there are none.
-pub(crate) fn untold(figures: &GrpcFigures) -> String {
+#[must_use]
+pub fn untold(figures: &GrpcFigures) -> String {
     match figures.untold {
         0 => String::new(),
         1 => "1 of these statuses was not told: it follows from that of HTTP".to_owned(),
@@ -107,7 +109,8 @@ pub(crate) fn untold(figures: &GrpcFigures) -> String {
 }
 
 /// Replies that cannot be read, in a line; empty if there are none.
-pub(crate) fn malformed(figures: &GrpcFigures) -> String {
+#[must_use]
+pub fn malformed(figures: &GrpcFigures) -> String {
     match figures.malformed {
         0 => String::new(),
         1 => "1 reply with bytes that are no message, or part of one".to_owned(),
@@ -116,18 +119,21 @@ pub(crate) fn malformed(figures: &GrpcFigures) -> String {
 }
 
 /// Messages in a line.
-pub(crate) fn messages(figures: &GrpcFigures) -> String {
+#[must_use]
+pub fn messages(figures: &GrpcFigures) -> String {
     let size = mean_size(figures).map_or_else(String::new, |size| format!(", {size} B each (mean)"));
     format!("{} received{size}", count(figures.received))
 }
 
 /// Mean size of a message in bytes, if any came.
-pub(crate) fn mean_size(figures: &GrpcFigures) -> Option<String> {
+#[must_use]
+pub fn mean_size(figures: &GrpcFigures) -> Option<String> {
     (figures.received > 0).then(|| grouped(ratio(figures.received_bytes as f64, figures.received as f64), 1))
 }
 
 /// Share of calls with status OK.
-pub(crate) fn ok_share(figures: &GrpcFigures) -> String {
+#[must_use]
+pub fn ok_share(figures: &GrpcFigures) -> String {
     figures.ok_share.map_or_else(|| "n/a".to_owned(), percent)
 }
 

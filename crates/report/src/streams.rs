@@ -238,16 +238,22 @@ pub(crate) fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[TimesRow<'_>]) -> f
     rows.iter().filter(|row| !row.times.is_empty()).try_for_each(|row| write_times(f, row.name, row.times))
 }
 
-/// A row of times: its name in text, its name and explanation on pages, and the times.
-pub(crate) struct TimesRow<'a> {
+/// A row of times.
+#[derive(Clone, Copy, Debug)]
+pub struct TimesRow<'a> {
+    /// Name in text.
     pub(crate) name: &'static str,
-    pub(crate) long_name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) times: &'a Timing,
+    /// Name on pages.
+    pub long_name: &'static str,
+    /// Explanation on pages.
+    pub about: &'static str,
+    /// Times.
+    pub times: &'a Timing,
 }
 
 /// Times of streams.
-pub(crate) fn stream_rows(streams: &StreamSummary) -> [TimesRow<'_>; 6] {
+#[must_use]
+pub fn stream_rows(streams: &StreamSummary) -> [TimesRow<'_>; 6] {
     let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
     [
         row("first byte", "first byte", "due to status line", &streams.first_byte.latency),
@@ -265,7 +271,8 @@ pub(crate) fn stream_rows(streams: &StreamSummary) -> [TimesRow<'_>; 6] {
 }
 
 /// Times of models.
-pub(crate) fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
+#[must_use]
+pub fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
     let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
     [
         row("TTFT", "time to first token (TTFT)", "due to first token", &model.first_token.latency),
@@ -291,7 +298,8 @@ pub(crate) fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
 }
 
 /// The fates of streams, in a line.
-pub(crate) fn fates(streams: &StreamSummary) -> String {
+#[must_use]
+pub fn fates(streams: &StreamSummary) -> String {
     let mut parts = vec![format!("{} complete", count(streams.completed))];
     for (number, what) in [
         (streams.cut, "cut"),
@@ -308,7 +316,8 @@ pub(crate) fn fates(streams: &StreamSummary) -> String {
 }
 
 /// Events in a line.
-pub(crate) fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
+#[must_use]
+pub fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
     let mut parts = vec![format!("{} ({})", count(streams.events), per_second(figures.event_rate))];
     if let Some(median) = figures.events_per_stream_median {
         parts.push(format!("{} in a stream (median)", count(median)));
@@ -327,7 +336,8 @@ pub(crate) fn events(streams: &StreamSummary, figures: &StreamFigures) -> String
 }
 
 /// Answers in a line.
-pub(crate) fn answers(model: &ModelSummary) -> String {
+#[must_use]
+pub fn answers(model: &ModelSummary) -> String {
     let mut parts = vec![format!("{} complete", count(model.answers))];
     for (number, what) in [
         (model.whole, "not streamed"),
@@ -342,7 +352,8 @@ pub(crate) fn answers(model: &ModelSummary) -> String {
 }
 
 /// Tokens of answers in a line.
-pub(crate) fn output_tokens(figures: &ModelFigures) -> String {
+#[must_use]
+pub fn output_tokens(figures: &ModelFigures) -> String {
     let per_user = figures
         .token_rate_per_user
         .map_or_else(String::new, |rate| format!(", {} for each user", per_second(rate)));
@@ -355,7 +366,8 @@ pub(crate) fn output_tokens(figures: &ModelFigures) -> String {
 }
 
 /// Goodput in a line; `None` without bounds.
-pub(crate) fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
+#[must_use]
+pub fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
     let (share, rate) = (figures.goodput_share?, figures.goodput_rate?);
     let bounds = plan.replies.streams.goodput;
     Some(format!("{}, {} of the calls that were due, met {bounds}", per_second(rate), percent(share)))

@@ -79,7 +79,8 @@ const WORTH_A_SENTENCE: f64 = 0.2;
 const WORTH_A_SENTENCE_FROM: Duration = Duration::from_millis(1);
 
 /// Explains the difference between latency and service time, if it matters.
-pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
+#[must_use]
+pub fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
     let wait = summary.wait.quantile(COMPARED)?;
     if wait < WORTH_A_SENTENCE_FROM || !is_share(wait, latency.quantile(COMPARED)?) {
         return None;

@@ -62,7 +62,8 @@ fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result
 }
 
 /// Describes a certificate in one line.
-pub(crate) fn describe(certificate: &Certificate, was_checked: bool) -> String {
+#[must_use]
+pub fn describe(certificate: &Certificate, was_checked: bool) -> String {
     let Certificate { subject, key, chain_length, days_left } = certificate;
     let days = |count: u64| format!("{count} {}", if count == 1 { "day" } else { "days" });
     let left = match u64::try_from(*days_left) {
@@ -110,7 +111,7 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result 
 }
 
 /// Kinds of handshakes that occurred.
-pub(crate) fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
+pub fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
     let occurs = |kind: &HandshakeKind| figures.handshakes_of(*kind).time.moments.count() > 0;
     HandshakeKind::ALL.into_iter().filter(occurs)
 }

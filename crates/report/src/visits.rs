@@ -36,14 +36,17 @@ pub struct PhaseRows {
 
 /// The first thing in a stream that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
+pub enum First {
+    /// Event of any kind.
     Event,
-    /// With content of a model's answer.
+    /// Event with content of a model's answer.
     Token,
 }
 
 impl First {
-    pub(crate) fn title(self) -> &'static str {
+    /// Title of its columns.
+    #[must_use]
+    pub fn title(self) -> &'static str {
         match self {
             Self::Event => "1st event",
             Self::Token => "TTFT",
@@ -51,7 +54,8 @@ impl First {
     }
 
     /// p50 and p99 of a step.
-    pub(crate) fn percentiles(self, row: &StepRow) -> [Option<f64>; 2] {
+    #[must_use]
+    pub fn percentiles(self, row: &StepRow) -> [Option<f64>; 2] {
         let times = match self {
             Self::Event => row.first_event_ms.as_ref(),
             Self::Token => row.ttft_ms.as_ref(),
@@ -141,7 +145,8 @@ pub struct FailedLook {
 
 impl FailedLook {
     /// Statuses that came in place of the expected one: `404: 10, 500: 2`.
-    pub(crate) fn came(&self) -> Option<String> {
+    #[must_use]
+    pub fn came(&self) -> Option<String> {
         let statuses = self.statuses.as_ref()?.iter();
         let statuses: Vec<String> =
             statuses.map(|(code, replies)| format!("{code}: {}", count(replies))).collect();
@@ -192,7 +197,8 @@ impl VisitFigures {
     }
 
     /// Calls of the whole run that could not be made, each with the name of its step, the most frequent first.
-    pub(crate) fn not_made(&self) -> Vec<(String, &NotMade)> {
+    #[must_use]
+    pub fn not_made(&self) -> Vec<(String, &NotMade)> {
         let steps = self.total.iter().flat_map(|row| row.steps.iter().map(move |step| (&row.scenario, step)));
         let calls = steps.flat_map(|(scenario, step)| {
             step.not_made.iter().map(move |calls| (format!("{scenario}/{}", step.step), calls))
@@ -209,7 +215,8 @@ impl VisitFigures {
     }
 
     /// The times of streams in the table of steps; `None` without streams.
-    pub(crate) fn first(&self) -> Option<First> {
+    #[must_use]
+    pub fn first(&self) -> Option<First> {
         let steps = || self.total.iter().flat_map(|scenario| &scenario.steps);
         if steps().any(|step| step.ttft_ms.is_some()) {
             return Some(First::Token);
@@ -232,7 +239,8 @@ impl StepRow {
     }
 
     /// Calls without a reply, with an HTTP error, or with a reply that was not as expected.
-    pub(crate) fn errors(&self) -> u64 {
+    #[must_use]
+    pub fn errors(&self) -> u64 {
         self.failed + self.http_errors + self.unexpected
     }
 }

@@ -120,7 +120,8 @@ impl Display for Section<'_> {
 }
 
 /// Times of WebSockets.
-pub(crate) fn rows(websockets: &WebSocketSummary) -> [TimesRow<'_>; 7] {
+#[must_use]
+pub fn rows(websockets: &WebSocketSummary) -> [TimesRow<'_>; 7] {
     let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
     [
         row("opening", "opening", "due to the server's agreement", &websockets.opening.latency),
@@ -144,7 +145,8 @@ pub(crate) fn rows(websockets: &WebSocketSummary) -> [TimesRow<'_>; 7] {
 }
 
 /// The fates of WebSockets, in a line.
-pub(crate) fn fates(websockets: &WebSocketSummary) -> String {
+#[must_use]
+pub fn fates(websockets: &WebSocketSummary) -> String {
     let mut parts = vec![format!("{} opened", count(websockets.opened))];
     for (number, what) in [
         (websockets.closed, "closed"),
@@ -161,7 +163,8 @@ pub(crate) fn fates(websockets: &WebSocketSummary) -> String {
 }
 
 /// Messages in a line.
-pub(crate) fn messages(figures: &WebSocketFigures) -> String {
+#[must_use]
+pub fn messages(figures: &WebSocketFigures) -> String {
     let mut parts = vec![
         format!("{} sent ({})", count(figures.sent), per_second(figures.sent_rate)),
         format!("{} received ({})", count(figures.received), per_second(figures.received_rate)),
@@ -179,7 +182,8 @@ pub(crate) fn messages(figures: &WebSocketFigures) -> String {
 }
 
 /// Messages that were pushed, in a line.
-pub(crate) fn pushed(figures: &WebSocketFigures) -> String {
+#[must_use]
+pub fn pushed(figures: &WebSocketFigures) -> String {
     let share = figures.coalesced_share.filter(|&share| share > 0.0);
     let coalesced = share
         .map_or_else(String::new, |share| format!(", {} came together with the one before", percent(share)));
@@ -187,12 +191,14 @@ pub(crate) fn pushed(figures: &WebSocketFigures) -> String {
 }
 
 /// Pings in a line.
-pub(crate) fn pings(websockets: &WebSocketSummary) -> String {
+#[must_use]
+pub fn pings(websockets: &WebSocketSummary) -> String {
     format!("{} sent, {} answered", count(websockets.pings), count(websockets.ping.moments.count()))
 }
 
 /// Bytes in a line: those of messages, and those on the wire.
-pub(crate) fn bytes(websockets: &WebSocketSummary) -> String {
+#[must_use]
+pub fn bytes(websockets: &WebSocketSummary) -> String {
     let WebSocketSummary { sent_bytes, received_bytes, wire_sent_bytes, wire_received_bytes, .. } =
         websockets;
     let each = |payload: u64, wire: u64| {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use httperf_engine::tls_context;
+use httperf_pages::{Report, Saved, page};
 use httperf_plan::objective::Objective;
 use httperf_plan::{
     Arrivals, Fraction, HttpVersion, ListedRequest, Plan, Precision, Script, Step, Template, Tls, UriSource,
@@ -16,7 +17,7 @@ use httperf_report::pictures::{self, Style};
 use httperf_report::result::{Document, Machine, Part, merge};
 use httperf_report::sweep::{Recovery, Run, Sweep, SweepSettings};
 use httperf_report::tls_lab::{self, Agreed, TlsLabOutcome, TlsLabSettings};
-use httperf_report::{Form, Report, Saved, Screen, csv_row, hgrm, html, junit};
+use httperf_report::{Form, Screen, csv_row, hgrm, junit};
 use httperf_stats::HandshakeKind;
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ pub fn use_up(document: &Document, other: &Document, with_png: bool) {
     assert_eq!(again.map(|again| again.json()), Ok(json), "what is written can be read");
     let _latency = hgrm(&document.summary.completed().latency).to_string();
     let _junit = junit::xml("x", &[junit::Suite::of(document)]);
-    let _page = html::page(document);
+    let _page = page(document);
     let style = Style::default();
     let named = |document| Named { name: "a", document };
     let drawn = [

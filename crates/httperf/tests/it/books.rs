@@ -1,5 +1,5 @@
 //! The books of real runs: whatever is run, both ends count the same, and text, JSON, CSV, page, interval log and log of
-//! calls say the same. `HTTPERF_BOOKS` says how many plans are drawn; report/tests/books.rs draws more on the virtual
+//! calls say the same. `HTTPERF_BOOKS` says how many plans are drawn; pages/tests/it/books.rs draws more on the virtual
 //! clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -161,7 +161,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     (
         "compare.md",
         "            base ",
-        Check::NotCompared("rows of a table that report/tests/it/compare.rs has"),
+        Check::NotCompared("rows of a table that pages/tests/it/compare.rs has"),
     ),
     ("compare.md", "--fail-if ", Check::NotCompared("options")),
     ("fleet.md", "export ", Check::NotCompared("a command of the shell")),
@@ -180,7 +180,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("library.md", "[dev-dependencies]", Check::NotCompared("a part of a file of Cargo's")),
     ("library.md", "use httperf::", Check::NotCompared("tests/it/library.rs compiles it")),
     ("llm.md", "tokens ", Check::NotCompared("tests/it/streams.rs looks for these lines")),
-    ("llm.md", "goodput ", Check::NotCompared("report/tests/it/streams.rs has this line")),
+    ("llm.md", "goodput ", Check::NotCompared("pages/tests/it/streams.rs has this line")),
     ("llm.md", "{\"prompt\": ", Check::NotCompared("a file; plan/src/prompts/tests.rs has each form")),
     ("llm.md", "# @name first turn", Check::NotCompared("a file, which tests/it/conversations.rs runs")),
     ("llm.md", "first,second", Check::NotCompared("a file, which tests/it/conversations.rs runs")),
@@ -204,7 +204,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("serve.md", "id: 0", Check::NotCompared("origin/tests/it/streams.rs has such events")),
     ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
     ("streams.md", "events ", Check::NotCompared("tests/it/streams.rs looks for this line")),
-    ("streams.md", "Streams ", Check::NotCompared("report/tests/it/streams.rs has this section")),
+    ("streams.md", "Streams ", Check::NotCompared("pages/tests/it/streams.rs has this section")),
     ("grpc.md", "replied ", Check::NotCompared("tests/it/grpc.rs looks for the line of gRPC")),
     ("grpc.md", "gRPC calls ", Check::NotCompared("tests/it/grpc.rs looks for these lines")),
     ("websockets.md", "round trip ", Check::NotCompared("tests/it/websockets.rs looks for these lines")),
@@ -213,7 +213,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     (
         "sweep.md",
         "192.0.2.7:80: ",
-        Check::NotCompared("a sweep takes minutes; report/tests/it/sweep.rs has its table"),
+        Check::NotCompared("a sweep takes minutes; pages/tests/it/sweep.rs has its table"),
     ),
     ("sweep.md", "jq ", Check::NotCompared("a command of another program")),
     ("docs/reference/interval-log.md", "jq ", Check::NotCompared("a command of another program")),
@@ -797,9 +797,9 @@ fn check_http2(sample: &Block) {
     assert_eq!(forms(sample.lines.iter()), forms(printed.lines()));
 }
 
-/// A snapshot of the tests of the reports.
+/// A snapshot of the tests of reports.
 fn snapshot(name: &str) -> String {
-    let path = xtask::root().join(format!("crates/report/tests/it/snapshots/it__{name}.snap"));
+    let path = xtask::root().join(format!("crates/pages/tests/it/snapshots/it__{name}.snap"));
     let file = fs::read_to_string(path).unwrap();
     file.split_once("\n---\n").unwrap().1.to_owned()
 }

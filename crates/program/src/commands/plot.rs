@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
+use httperf_pages::{Report, Saved};
+use httperf_report::Kind;
 use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, Theme};
 use httperf_report::result::Document;
-use httperf_report::{Kind, Report, Saved};
 
 use crate::command_line::args::{STDOUT, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};

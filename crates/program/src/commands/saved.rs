@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::{fmt, fs, io};
 
 use anyhow::Context;
+use httperf_pages::Saved;
 use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
-use httperf_report::{Form, Saved, Screen, Written as _, csv_header, csv_row};
+use httperf_report::{Form, Screen, Written as _, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};

@@ -5,7 +5,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use httperf_report::{Form, Report, Screen};
+use httperf_pages::Report;
+use httperf_report::{Form, Screen};
 
 use super::colour::ColourChoice;
 use super::messages::Program;

@@ -8,7 +8,7 @@ mod judge;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
+pub mod text;
 
 use std::borrow::Cow;
 

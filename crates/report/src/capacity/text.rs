@@ -132,7 +132,8 @@ fn grid(objectives: &[Objective], screen: Screen) -> Grid {
 }
 
 /// Figures of a trial, and the measured values of the objectives.
-pub(crate) fn cells(trial: &Trial, objectives: &[Objective]) -> Vec<String> {
+#[must_use]
+pub fn cells(trial: &Trial, objectives: &[Objective]) -> Vec<String> {
     let numbers = [
         rate(trial.rate),
         format!("{} s", fixed(trial.length_s, 1)),
@@ -158,7 +159,8 @@ pub(crate) fn measured(trial: &Trial, objective: Objective) -> String {
 }
 
 /// Outcome of a trial with its reasons.
-pub(crate) fn outcome(trial: &Trial) -> String {
+#[must_use]
+pub fn outcome(trial: &Trial) -> String {
     let reasons: Vec<String> = trial.reasons.iter().map(ToString::to_string).collect();
     let mut text = trial.outcome.word().to_owned();
     if !reasons.is_empty() {
@@ -172,7 +174,8 @@ pub(crate) fn outcome(trial: &Trial) -> String {
 
 impl CapacityOutcome {
     /// Returns true if the server did not sustain the rate.
-    pub(crate) fn is_beyond(self) -> bool {
+    #[must_use]
+    pub fn is_beyond(self) -> bool {
         matches!(self, Self::Beyond | Self::Overload)
     }
 
@@ -201,7 +204,8 @@ impl Display for Cause {
 }
 
 /// Formats a rate to about four digits.
-pub(crate) fn rate(rate: f64) -> String {
+#[must_use]
+pub fn rate(rate: f64) -> String {
     let decimals = match rate {
         rate if rate >= 999.95 => 0,
         rate if rate >= 99.995 => 1,

@@ -254,7 +254,8 @@ impl Comparison {
     }
 
     /// Origin of the intervals, in a sentence or two.
-    pub(crate) fn about(&self) -> String {
+    #[must_use]
+    pub fn about(&self) -> String {
         match &self.method {
             Method::Bootstrap => "95 % confidence intervals come from a block bootstrap over the seconds of both runs, \
                                   which preserves correlations. Verdicts are corrected for the number of rows: one may be \
@@ -316,7 +317,8 @@ impl Against {
     }
 
     /// Meaning of the verdict, in a sentence without its full stop.
-    pub(crate) fn meaning(&self) -> String {
+    #[must_use]
+    pub fn meaning(&self) -> String {
         match self.verdict {
             Overall::Worse | Overall::Better => self.sentence(),
             Overall::NoDifferenceShown => "no figure is shown to differ".to_owned(),

@@ -188,7 +188,8 @@ impl Unit {
     }
 
     /// Formats a figure in this unit.
-    pub(crate) fn show(self, figure: Option<f64>) -> String {
+    #[must_use]
+    pub fn show(self, figure: Option<f64>) -> String {
         let Some(figure) = figure else { return "n/a".to_owned() };
         match self {
             Self::Seconds => time(figure * 1e3),
@@ -225,12 +226,14 @@ impl Change {
 
 impl Row {
     /// Difference in the row's unit.
-    pub(crate) fn difference_text(&self) -> String {
+    #[must_use]
+    pub fn difference_text(&self) -> String {
         self.difference.map_or_else(String::new, |change| self.unit.show_difference(change.value))
     }
 
     /// Difference as a share of the base; empty for a share, whose base may be 0.
-    pub(crate) fn change_text(&self) -> String {
+    #[must_use]
+    pub fn change_text(&self) -> String {
         match self.relative {
             Some(change) if self.unit != Unit::Share => percentage(change.value),
             _ => String::new(),
@@ -238,7 +241,8 @@ impl Row {
     }
 
     /// Interval of the change; for a share, of the difference.
-    pub(crate) fn interval_text(&self) -> String {
+    #[must_use]
+    pub fn interval_text(&self) -> String {
         let ends = |change: Change| change.low.zip(change.high);
         match self.unit {
             Unit::Share => self.difference.and_then(ends).map_or_else(String::new, |(low, high)| {

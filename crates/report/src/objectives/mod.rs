@@ -368,7 +368,8 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
 
 impl Kept {
     /// Outcome of all objectives together, as reports begin with it.
-    pub(crate) fn headline(self) -> &'static str {
+    #[must_use]
+    pub fn headline(self) -> &'static str {
         match self {
             Self::Met => "PASS",
             Self::Missed => "FAIL",

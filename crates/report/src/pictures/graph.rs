@@ -32,7 +32,7 @@ const NAME_ROWS: usize = 3;
 const NAME_ROW: u32 = 16;
 
 /// Shapes of marks, to which graphs refer.
-pub(crate) const MARKS: &str = concat!(
+pub const MARKS: &str = concat!(
     "<symbol id=\"mark-disc\" overflow=\"visible\"><circle r=\"3.2\"/></symbol>",
     "<symbol id=\"mark-square\" overflow=\"visible\"><path d=\"M-2.9-2.9h5.8v5.8h-5.8z\"/></symbol>",
     "<symbol id=\"mark-triangle\" overflow=\"visible\"><path d=\"M0-4L3.7 2.9h-7.4z\"/></symbol>",
@@ -40,36 +40,41 @@ pub(crate) const MARKS: &str = concat!(
 );
 
 /// A graph of a page. Its serialized form is that of its values, for the script.
-#[derive(Serialize)]
-pub(crate) struct Graph {
+#[derive(Clone, Debug, Serialize)]
+pub struct Graph {
     /// SVG, safe to embed in a page.
     #[serde(skip)]
-    pub(crate) svg: String,
+    pub svg: String,
     /// Pixels left of the plot, for the labels of its axis.
     #[serde(skip)]
-    pub(crate) left: u32,
+    pub left: u32,
     /// Pixels above the plot, for the names of periods.
     #[serde(skip)]
-    pub(crate) top: u32,
+    pub top: u32,
+    /// Title of the x axis.
     #[serde(skip)]
-    pub(crate) x_title: String,
+    pub x_title: String,
+    /// Title of the y axis.
     #[serde(skip)]
-    pub(crate) y_title: String,
+    pub y_title: String,
+    /// Entries of the legend.
     #[serde(skip)]
-    pub(crate) legend: Vec<Entry>,
+    pub legend: Vec<Entry>,
     #[serde(flatten)]
     values: Values,
 }
 
 /// An entry of the legend. Its place in the legend is the number of its series.
-pub(crate) struct Entry {
-    pub(crate) name: String,
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Name of the series.
+    pub name: String,
     /// Sample of the line, as SVG.
-    pub(crate) sample: String,
+    pub sample: String,
 }
 
 /// Values of a graph.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Values {
     scale: Scale,
     quantity: Quantity,
@@ -81,14 +86,14 @@ struct Values {
     lines: Vec<Readings>,
 }
 
-#[derive(PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Places {
     x: Vec<i32>,
     names: Vec<String>,
 }
 
 /// Points of a line as printed; `None` in gaps.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Readings {
     series: usize,
     /// Index of the positions.

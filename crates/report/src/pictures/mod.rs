@@ -30,11 +30,11 @@ mod timeline;
 use std::ops::RangeInclusive;
 
 pub use self::capacity::capacity;
-pub(crate) use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep, of_tls_lab, role};
+pub use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep, of_tls_lab, role};
 use self::figure::Figure;
-pub(crate) use self::graph::MARKS;
+pub use self::graph::MARKS;
 pub use self::percentiles::{compare, comparison, percentiles};
-pub(crate) use self::periods::has_load_phases;
+pub use self::periods::has_load_phases;
 pub use self::sweep::sweep;
 pub use self::sweep_curve::{Point, Spread, SweepCurve, Waits};
 pub use self::theme::Theme;

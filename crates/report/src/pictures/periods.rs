@@ -47,7 +47,8 @@ pub(super) struct LoadPhaseSpan<'a> {
 }
 
 /// True if charts over time mark the beginnings of load phases.
-pub(crate) fn has_load_phases(document: &Document) -> bool {
+#[must_use]
+pub fn has_load_phases(document: &Document) -> bool {
     !load_phases(document).is_empty()
 }
 

@@ -91,7 +91,8 @@ impl Ink {
 
 impl Theme {
     /// Declares the colours as custom properties of a style sheet, such as `--chart-blue`.
-    pub(crate) fn properties(self) -> String {
+    #[must_use]
+    pub fn properties(self) -> String {
         let property = |ink: Ink| {
             let RGBColor(red, green, blue) = self.color(ink);
             format!("--chart-{}:#{red:02x}{green:02x}{blue:02x};", ink.name())

@@ -309,7 +309,8 @@ fn good_share(summary: &Summary) -> f64 {
 }
 
 /// Share of errors; 0 if it is not known.
-pub(crate) fn error_share(summary: &Summary) -> f64 {
+#[must_use]
+pub fn error_share(summary: &Summary) -> f64 {
     ErrorFigures::of(summary).share.unwrap_or(0.0)
 }
 

@@ -23,7 +23,7 @@ use crate::read::{self, Kind, ReadError};
 use crate::result::{self, COUNT_MAX, Document, EarlyEnd};
 
 pub use self::answered::answered_share;
-pub(crate) use self::figures::error_share;
+pub use self::figures::error_share;
 pub use self::figures::{Mean, Peak, State, Step, StreamWaits, SweepFigures};
 pub use self::knee::{KEPT_UP, Point, knee};
 

@@ -6,7 +6,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod document;
-pub(crate) mod text;
+pub mod text;
 mod verdict;
 
 pub use self::document::schema;

@@ -13,7 +13,7 @@ const WRITES: &str = "a String takes everything";
 
 /// Titles of the columns after the name, with their ranks: those with a higher one are left out first where there is
 /// no room.
-pub(crate) const TITLES: [(&str, u8); 7] = [
+pub const TITLES: [(&str, u8); 7] = [
     ("p50 [ms]", 0),
     ("p99 [ms]", 4),
     ("sent [B]", 1),
@@ -111,15 +111,17 @@ fn write_rows(out: &mut String, results: &Results, screen: Screen) {
 }
 
 /// Row of a variant.
-pub(crate) struct TableRow {
+#[derive(Clone, Debug)]
+pub struct TableRow {
     /// Name of the variant.
-    pub(crate) name: String,
+    pub name: String,
     /// Cells, or the reason why there are none.
-    pub(crate) cells: Result<[String; TITLES.len()], String>,
+    pub cells: Result<[String; TITLES.len()], String>,
 }
 
 /// Rows of all variants.
-pub(crate) fn rows(results: &Results) -> Vec<TableRow> {
+#[must_use]
+pub fn rows(results: &Results) -> Vec<TableRow> {
     let base = results.base();
     let variants = results.variants.iter();
     variants.map(|variant| TableRow { name: variant.label(), cells: cells(variant, base.as_ref()) }).collect()
@@ -175,7 +177,8 @@ fn write_notes(out: &mut String, results: &Results, screen: Screen) {
 }
 
 /// References that the verdict's sentences compare with.
-pub(crate) fn references(results: &Results) -> Option<String> {
+#[must_use]
+pub fn references(results: &Results) -> Option<String> {
     let base = results.base()?;
     let mut out = format!("Compared with {}", base.variant.label());
     let mut resumed = results.variants.iter().filter_map(Measured::of).filter(Measured::is_resumed);

@@ -1,8 +1,9 @@
 //! Files of a command whose document grows while measurements are made.
 
 use anyhow::Context;
+use httperf_pages::Report;
 use httperf_report::pictures::Style;
-use httperf_report::{Form, Report, Screen};
+use httperf_report::{Form, Screen};
 
 use super::file::{Contents, Writable};
 use super::{cannot_write, ensure_apart};

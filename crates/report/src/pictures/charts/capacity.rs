@@ -16,7 +16,8 @@ const CHARTS: [(&str, &str, &str); 2] = [
 ];
 
 /// Charts with data to draw.
-pub(crate) fn of_capacity(capacity: &CapacityReport) -> Vec<Chart> {
+#[must_use]
+pub fn of_capacity(capacity: &CapacityReport) -> Vec<Chart> {
     let x = axis(capacity);
     let panels = panels(capacity).into_iter().zip(CHARTS);
     panels

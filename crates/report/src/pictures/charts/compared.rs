@@ -10,7 +10,8 @@ use crate::pictures::timeline::MARKED_MAX;
 use super::Chart;
 
 /// Name of the run with this number, if there are `several` besides the base.
-pub(crate) fn role(number: usize, several: usize) -> String {
+#[must_use]
+pub fn role(number: usize, several: usize) -> String {
     match (number, several) {
         (0, _) => "base".to_owned(),
         (_, 1) => "new".to_owned(),
@@ -19,7 +20,8 @@ pub(crate) fn role(number: usize, several: usize) -> String {
 }
 
 /// Charts with data to draw.
-pub(crate) fn compared(comparison: &Comparison) -> Vec<Chart> {
+#[must_use]
+pub fn compared(comparison: &Comparison) -> Vec<Chart> {
     let sides: Vec<&Subject> = comparison.subjects().collect();
     let charts = match &comparison.method {
         Method::Bootstrap => over_time(&sides),

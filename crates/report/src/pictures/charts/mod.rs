@@ -20,35 +20,46 @@ use super::figure::Panel;
 use super::graph::Graph;
 use super::percentiles;
 
-pub(crate) use self::capacity::of_capacity;
-pub(crate) use self::compared::{compared, role};
-pub(crate) use self::sweep::of_sweep;
-pub(crate) use self::tls_lab::of_tls_lab;
+pub use self::capacity::of_capacity;
+pub use self::compared::{compared, role};
+pub use self::sweep::of_sweep;
+pub use self::tls_lab::of_tls_lab;
 
 use self::over_time::Run;
 
 /// A chart of a page.
-#[derive(Serialize)]
-pub(crate) struct Chart {
+#[derive(Clone, Debug, Serialize)]
+pub struct Chart {
     /// Id of its element.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
+    /// Title.
     #[serde(skip)]
-    pub(crate) title: &'static str,
+    pub title: &'static str,
+    /// Sentence about it.
     #[serde(skip)]
-    pub(crate) about: String,
+    pub about: String,
+    /// Graph.
     #[serde(flatten)]
-    pub(crate) graph: Graph,
+    pub graph: Graph,
 }
 
 /// Charts of a run that have data to draw.
-pub(crate) struct RunCharts {
-    pub(crate) throughput: Option<Chart>,
-    pub(crate) latency: Option<Chart>,
-    pub(crate) percentiles: Option<Chart>,
-    pub(crate) errors: Option<Chart>,
-    pub(crate) lag: Option<Chart>,
-    pub(crate) lag_percentiles: Option<Chart>,
-    pub(crate) open: Option<Chart>,
+#[derive(Clone, Debug)]
+pub struct RunCharts {
+    /// Calls that were due, requests, replies and errors, per second.
+    pub throughput: Option<Chart>,
+    /// Latency over time.
+    pub latency: Option<Chart>,
+    /// Percentiles of latency and service time.
+    pub percentiles: Option<Chart>,
+    /// Errors over time.
+    pub errors: Option<Chart>,
+    /// Lag over time.
+    pub lag: Option<Chart>,
+    /// Percentiles of the lag.
+    pub lag_percentiles: Option<Chart>,
+    /// Open connections over time.
+    pub open: Option<Chart>,
 }
 
 impl Chart {
@@ -71,7 +82,9 @@ impl Chart {
 }
 
 impl RunCharts {
-    pub(crate) fn of(document: &Document, completed: &Clocks) -> Self {
+    /// Charts of a run, whose `completed` calls had a reply.
+    #[must_use]
+    pub fn of(document: &Document, completed: &Clocks) -> Self {
         let lag = &document.summary.lag;
         let run = Run::of(document);
         let all = &document.figures.all_calls;
@@ -99,7 +112,8 @@ impl RunCharts {
     }
 
     /// All charts, for the script.
-    pub(crate) fn all(&self) -> Vec<&Chart> {
+    #[must_use]
+    pub fn all(&self) -> Vec<&Chart> {
         let Self { throughput, latency, percentiles, errors, lag, lag_percentiles, open } = self;
         let all = [throughput, latency, percentiles, errors, lag, lag_percentiles, open];
         all.into_iter().flatten().collect()

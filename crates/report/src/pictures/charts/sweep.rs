@@ -26,7 +26,8 @@ const CHARTS: [(&str, &str); 4] = [
 ];
 
 /// Charts with data to draw.
-pub(crate) fn of_sweep(curve: &SweepCurve) -> Vec<Chart> {
+#[must_use]
+pub fn of_sweep(curve: &SweepCurve) -> Vec<Chart> {
     let x = axis(curve);
     let hollow = match curve.points.iter().any(|point: &Point| point.is_client_limited) {
         true => format!(" Hollow points: {LIMITED}."),

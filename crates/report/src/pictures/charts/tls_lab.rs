@@ -9,7 +9,8 @@ use crate::tls_lab::Results;
 use super::Chart;
 
 /// Chart with a line for each measured variant; none if there is no round.
-pub(crate) fn of_tls_lab(results: &Results) -> Vec<Chart> {
+#[must_use]
+pub fn of_tls_lab(results: &Results) -> Vec<Chart> {
     let measured = results.variants.iter().map(|variant| (variant.label(), variant.trials()));
     let lines: Vec<Line> = measured
         .filter(|(_, trials)| !trials.is_empty())

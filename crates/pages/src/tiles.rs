@@ -1,0 +1,265 @@
+//! Key figures.
+
+use httperf_plan::{Plan, Workload};
+use httperf_stats::Summary;
+
+use httperf_report::http_errors;
+use httperf_report::number::{count, grouped, per_second, percent, ratio, time};
+use httperf_report::result::Document;
+use httperf_report::rpc::{self, GrpcFigures};
+use httperf_report::streams::{ModelFigures, StreamFigures};
+use httperf_report::websocket::WebSocketFigures;
+use httperf_report::{AllCalls, NoReply, Percentile};
+use httperf_report::{RunFigures, Times};
+
+/// A figure with its name and notes.
+pub(super) struct Tile {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) notes: Vec<String>,
+    /// True to draw attention to it.
+    pub(super) is_bad: bool,
+}
+
+/// All key figures.
+pub(super) fn of(document: &Document) -> Vec<Tile> {
+    let Document { plan, figures, summary, .. } = document;
+    let mut tiles = vec![
+        rate(document),
+        replies(figures),
+        latency(plan, figures, "Latency p50", "p50", figures.all_calls.p50),
+        latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
+    ];
+    tiles.extend(figures.streams.as_ref().map(streams).unwrap_or_default());
+    tiles.extend(figures.websockets.as_ref().map(websockets).unwrap_or_default());
+    tiles.extend(figures.grpc.as_ref().map(grpc).unwrap_or_default());
+    tiles.extend([
+        latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
+        errors(document),
+        lag(plan, &figures.lag_ms),
+        processor(figures, summary),
+    ]);
+    tiles
+}
+
+/// Waits in streams: a row of four.
+fn streams(figures: &StreamFigures) -> Vec<Tile> {
+    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
+        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
+        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
+    };
+    let (first, gap) = (&figures.first_event_ms, &figures.gap_ms);
+    let share = figures.coalesced_share.map_or_else(|| "n/a".to_owned(), percent);
+    match &figures.model {
+        Some(ModelFigures { ttft_ms, tpot_ms, output_tokens, output_token_rate, .. }) => vec![
+            wait("TTFT p50", ttft_ms.p50, ttft_ms, "due to first token"),
+            wait("TTFT p99", ttft_ms.p99, ttft_ms, "due to first token"),
+            wait("TPOT p50", tpot_ms.p50, tpot_ms, "first to last token, per token after the first"),
+            tile(
+                "Output tokens",
+                per_second(*output_token_rate),
+                vec![format!("{} tokens", count(*output_tokens))],
+            ),
+        ],
+        None => vec![
+            wait("First event p50", first.p50, first, "due to first event"),
+            wait("First event p99", first.p99, first, "due to first event"),
+            wait("Gap p99", gap.p99, gap, "between events that came apart"),
+            tile(
+                "Events",
+                per_second(figures.event_rate),
+                vec![
+                    format!("{} events", count(figures.events)),
+                    format!("{share} came together with the one before"),
+                ],
+            ),
+        ],
+    }
+}
+
+/// Waits on WebSockets: a row of four.
+fn websockets(figures: &WebSocketFigures) -> Vec<Tile> {
+    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
+        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
+        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
+    };
+    let (round_trip, gap) = (&figures.round_trip_ms, &figures.gap_ms);
+    let mut fates = vec![format!("{} closed", count(figures.closed))];
+    for (number, what) in [(figures.cut, "cut"), (figures.unfinished, "open when the run ended")] {
+        if number > 0 {
+            fates.push(format!("{} {what}", count(number)));
+        }
+    }
+    let sent = format!("{} sent, {} answered", count(figures.sent), count(figures.answered));
+    let received = format!("{} received, {} pushed", count(figures.received), count(figures.pushed));
+    vec![
+        tile("WebSockets", count(figures.opened), fates),
+        if round_trip.samples > 0 || gap.samples == 0 {
+            wait("Round trip p50", round_trip.p50, round_trip, "message due to its answer")
+        } else {
+            wait("Gap p50", gap.p50, gap, "between messages that came apart")
+        },
+        if round_trip.samples > 0 || gap.samples == 0 {
+            wait("Round trip p99", round_trip.p99, round_trip, "message due to its answer")
+        } else {
+            wait("Gap p99", gap.p99, gap, "between messages that came apart")
+        },
+        tile("Messages", per_second(figures.received_rate), vec![sent, received]),
+    ]
+}
+
+/// Calls of gRPC: a row of four.
+fn grpc(figures: &GrpcFigures) -> Vec<Tile> {
+    let bad = |is_bad: bool, tile: Tile| Tile { is_bad, ..tile };
+    let size = rpc::mean_size(figures).map(|size| format!("{size} B each (mean)"));
+    let unanswered = match figures.untold {
+        0 => Vec::new(),
+        untold => vec![format!("{} told no status", count(untold))],
+    };
+    vec![
+        tile(
+            "gRPC OK",
+            rpc::ok_share(figures),
+            vec![format!("{} of {} calls", count(figures.ok), count(figures.calls))],
+        ),
+        bad(figures.failed > 0, tile("Other statuses", count(figures.failed), vec!["calls".to_owned()])),
+        bad(figures.unanswered > 0, tile("Without a reply", count(figures.unanswered), unanswered)),
+        tile("gRPC messages", count(figures.received), size.into_iter().collect()),
+    ]
+}
+
+fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {
+    Tile { name, value, notes, is_bad: false }
+}
+
+fn rate(document: &Document) -> Tile {
+    let Document { plan, figures, summary, .. } = document;
+    let (name, unit) = match &plan.workload {
+        Workload::Connections(_) => ("Connections started", "connections"),
+        Workload::Sessions(_) => ("Sessions started", "sessions"),
+        Workload::Calls(_) => ("Calls offered", "calls"),
+        Workload::Scenarios(_) => ("Visits started", "visits"),
+        Workload::Replay(_) => ("Requests offered", "requests"),
+    };
+    let started = match (&plan.workload, summary.arrivals.started) {
+        // Connections that waited for room may have started in the drain.
+        (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
+        (_, started) => started,
+    };
+    let asked = match (figures.rate_asked, document.parts.len()) {
+        (Some(rate), 0 | 1) => format!("{} {unit}/s requested", grouped(rate, 1)),
+        (Some(rate), parts) => format!("{} {unit}/s requested of {parts} parts", grouped(rate, 1)),
+        (None, _) => "no rate requested".to_owned(),
+    };
+    let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
+    let per_second_started = ratio(started as f64, figures.duration_s);
+    let value = match plan.workload {
+        Workload::Calls(_) | Workload::Replay(_) => figures.offered_rate.unwrap_or(per_second_started),
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => per_second_started,
+    };
+    tile(name, per_second(value), vec![asked, all])
+}
+
+fn replies(figures: &RunFigures) -> Tile {
+    let AllCalls { calls, answered, .. } = figures.all_calls;
+    let mut notes = vec![match calls {
+        0 => format!("{} of {} requests", count(figures.replies), count(figures.requests)),
+        calls => {
+            let share = percent(ratio(answered as f64, calls as f64));
+            format!("{} of {} calls answered ({share})", count(answered), count(calls))
+        }
+    }];
+    if figures.replies > 0 {
+        let kilobytes = figures.bytes_per_second / 1024.0;
+        notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
+    }
+    tile("Replies", per_second(figures.reply_rate), notes)
+}
+
+fn latency(
+    plan: &Plan,
+    figures: &RunFigures,
+    name: &'static str,
+    figure: &str,
+    value: Option<Percentile>,
+) -> Tile {
+    let Some(value) = value else {
+        return unknown(plan, name, too_few(figures.all_calls.calls));
+    };
+    if value.or_more {
+        let why = figures.all_calls.no_reply.map_or("", NoReply::of_calls);
+        return Tile { is_bad: true, ..tile(name, value.to_string(), vec![why.to_owned()]) };
+    }
+    let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
+    let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
+        // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
+        // outside.
+        // Others than the value: intervals are known of answered calls only.
+        Some((low, high)) if figures.all_calls.failed > 0 => {
+            format!("answered only, 95 %: {} to {}", time(low), time(high))
+        }
+        Some((low, high)) => {
+            format!("95 %: {} to {}", time(low.min(value.ms)), time(high.max(value.ms)))
+        }
+        None => "no 95 % interval: too little data".to_owned(),
+    };
+    tile(name, value.to_string(), vec![note])
+}
+
+/// An unknown figure with the reason.
+fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
+    let why = if plan.recording.detail { why } else { "not recorded".to_owned() };
+    tile(name, "n/a".to_owned(), vec![why])
+}
+
+fn too_few(samples: u64) -> String {
+    match samples {
+        0 => "no call was made".to_owned(),
+        1 => "only 1 call was made".to_owned(),
+        samples => format!("only {} calls were made", count(samples)),
+    }
+}
+
+fn errors(document: &Document) -> Tile {
+    let Document { plan, summary, figures, .. } = document;
+    let errors = &figures.error_share;
+    // Where the outcomes of calls are not recorded, replies are.
+    let (http_errors, unexpected) = match plan.recording.detail {
+        true => (errors.http_errors, errors.unexpected),
+        false => (http_errors(document), summary.mismatches.total()),
+    };
+    let mut notes = vec![errors.to_string()];
+    for (calls, what) in [
+        (errors.failed, "calls failed"),
+        (http_errors, "replies of 4xx and 5xx"),
+        (unexpected, "unexpected replies"),
+    ] {
+        if calls > 0 {
+            notes.push(format!("{} {what}", count(calls)));
+        }
+    }
+    let (failed, tried) = (count(errors.connections_failed), count(errors.connections_tried));
+    notes.push(format!("{failed} of {tried} connections failed"));
+    let is_bad = errors.connections_failed + errors.failed + http_errors + unexpected > 0;
+    Tile { is_bad, ..tile("Errors", count(errors.errors()), notes) }
+}
+
+fn lag(plan: &Plan, lag: &Times) -> Tile {
+    let name = "Lag p99";
+    match lag.p99 {
+        Some(value) => tile(name, time(value), vec!["how late the generator was".to_owned()]),
+        None => unknown(plan, name, "too few scheduled arrivals".to_owned()),
+    }
+}
+
+fn processor(figures: &RunFigures, summary: &Summary) -> Tile {
+    let busiest = summary.usage.workers.iter().map(|worker| worker.cpu.total()).max();
+    let busiest = busiest.unwrap_or_else(|| summary.usage.cpu.total()).as_secs_f64();
+    let share = ratio(busiest, figures.duration_s);
+    let of_what = match summary.usage.workers.len() {
+        0 | 1 => "of one processor, by the generator".to_owned(),
+        threads => format!("of one processor, by the busiest of {} threads", count(threads as u64)),
+    };
+    let per_reply = figures.cpu_us_per_reply.map(|us| format!("{} per reply", time(us / 1e3)));
+    tile("CPU", percent(share), [of_what].into_iter().chain(per_reply).collect())
+}
