@@ -6,13 +6,12 @@ use httperf_plan::{
     Arrivals, Assignment, HttpVersion, Plan, Process, Script, Target, ThinkTime, UNLIMITED, UriSource,
     Workload, secrets,
 };
-use serde_json::Value;
-
 use httperf_report::cut;
 use httperf_report::headings::{date, host, server};
 use httperf_report::number::{count, grouped, time};
 use httperf_report::replay::described;
 use httperf_report::result::{Document, Machine, Part};
+use serde_json::Value;
 
 /// Maximum number of characters of the plan: it may contain a list of a million URIs.
 const PLAN_LENGTH: usize = 20_000;

@@ -2,14 +2,12 @@
 //! text.
 
 use askama::Template;
+use httperf_pictures::{Chart, of_capacity};
 use httperf_plan::objective::Objective;
-
-use httperf_report::Level;
 use httperf_report::capacity::text::{cells, outcome, rate};
 use httperf_report::capacity::{CapacityOutcome, CapacityReport, Interval, Trial};
-use httperf_report::headings;
 use httperf_report::number::{count, percent, time};
-use httperf_report::pictures::{Chart, of_capacity};
+use httperf_report::{Level, headings};
 
 use super::about::{self, Fact};
 use super::scripts::{PAGE, Script};

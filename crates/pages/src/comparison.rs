@@ -1,13 +1,11 @@
 //! Page of a comparison: same style as that of a result, same protection against hostile text.
 
 use askama::Template;
-
-use httperf_report::Written as _;
+use httperf_pictures::{Chart, compared, role};
 use httperf_report::compare::{Against, Comparison, Overall, Remark, Row, RowVerdict, Subject};
-use httperf_report::cut;
 use httperf_report::headings::date;
 use httperf_report::number::{count, time};
-use httperf_report::pictures::{Chart, compared, role};
+use httperf_report::{Written as _, cut};
 
 use super::LONG;
 use super::scripts::{PAGE, Script};

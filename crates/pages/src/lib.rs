@@ -3,7 +3,7 @@
 //! A page is a single self-contained file that needs neither network nor server.
 //!
 //! `frame.html` has the common parts of all pages, including their security policy, `page.html` the order of
-//! sections, `parts.html` shared macros, `style.css` the style. The charts are SVG by `httperf_report::pictures`;
+//! sections, `parts.html` shared macros, `style.css` the style. The charts are SVG by `httperf_pictures`;
 //! `page.js` reads off their values and zooms. The modules here only compute what is shown.
 //!
 //! Text sent by a server, and much of what a user typed, is treated as hostile. Three measures keep it from
@@ -28,15 +28,10 @@ mod visible;
 mod visits;
 
 use askama::Template;
-
-use httperf_report::divergence;
-use httperf_report::headings;
+use httperf_pictures::{RunCharts, has_load_phases};
 use httperf_report::number::count;
-use httperf_report::only_cause;
-use httperf_report::pictures::{RunCharts, has_load_phases};
 use httperf_report::result::Document;
-use httperf_report::{Judged, Kept};
-use httperf_report::{Level, Verdict};
+use httperf_report::{Judged, Kept, Level, Verdict, divergence, headings, only_cause};
 
 use self::about::Fact;
 use self::fleet::Ranks;

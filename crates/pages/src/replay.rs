@@ -1,7 +1,6 @@
 //! The section on a replay.
 
 use httperf_plan::Workload;
-
 use httperf_report::cut;
 use httperf_report::number::count;
 use httperf_report::replay::{ReplayComparison, described};

@@ -1,8 +1,8 @@
 //! Any document that a command has written, in all its forms.
 
+use httperf_pictures::{self as pictures, Picture, Style, SweepCurve};
 use httperf_report::capacity::CapacityReport;
 use httperf_report::compare::Comparison;
-use httperf_report::pictures::{self, Picture, Style, SweepCurve};
 use httperf_report::result::Document;
 use httperf_report::sweep::Sweep;
 use httperf_report::tls_lab::Results;

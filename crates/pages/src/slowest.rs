@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use httperf_plan::{ReplyClock, secrets};
-use httperf_stats::SlowCall;
-
 use httperf_report::cut;
 use httperf_report::number::{count, fixed, grouped, ratio};
+use httperf_stats::SlowCall;
 
 /// Maximum number of calls shown; the document may have more.
 const CALLS_MAX: usize = 100;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use httperf_report::pictures::Theme;
+use httperf_pictures::Theme;
 
 /// Style of all pages.
 pub(super) static STYLE: LazyLock<String> = LazyLock::new(|| {

@@ -1,26 +1,19 @@
 //! Tables: percentiles of all clocks, failures, groups, TLS, HTTP/2.
 
 use httperf_plan::Plan;
-use httperf_stats::{
-    CallOutcome, Failure, Group, Groups, Http2Summary, Mismatch, SizeMoments, Summary, Tally, TlsSummary,
-};
-
-use httperf_report::CauseFigures;
-use httperf_report::Times;
-use httperf_report::cut;
 use httperf_report::http2::{
     alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows,
 };
 use httperf_report::number::{count, grouped, percent, ratio};
 use httperf_report::result::Document;
-use httperf_report::rpc;
-use httperf_report::statuses as by_status;
 use httperf_report::streams::{
     TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows,
 };
 use httperf_report::tls::{describe, occurring_kinds};
-use httperf_report::websocket;
-use httperf_report::{AllCalls, Percentile};
+use httperf_report::{AllCalls, CauseFigures, Percentile, Times, cut, rpc, statuses as by_status, websocket};
+use httperf_stats::{
+    CallOutcome, Failure, Group, Groups, Http2Summary, Mismatch, SizeMoments, Summary, Tally, TlsSummary,
+};
 
 use super::about::Fact;
 

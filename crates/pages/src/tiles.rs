@@ -1,16 +1,13 @@
 //! Key figures.
 
 use httperf_plan::{Plan, Workload};
-use httperf_stats::Summary;
-
-use httperf_report::http_errors;
 use httperf_report::number::{count, grouped, per_second, percent, ratio, time};
 use httperf_report::result::Document;
 use httperf_report::rpc::{self, GrpcFigures};
 use httperf_report::streams::{ModelFigures, StreamFigures};
 use httperf_report::websocket::WebSocketFigures;
-use httperf_report::{AllCalls, NoReply, Percentile};
-use httperf_report::{RunFigures, Times};
+use httperf_report::{AllCalls, NoReply, Percentile, RunFigures, Times, http_errors};
+use httperf_stats::Summary;
 
 /// A figure with its name and notes.
 pub(super) struct Tile {

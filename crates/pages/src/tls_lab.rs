@@ -1,9 +1,8 @@
 //! Page of variants of TLS: the same kind of page as that of a result, with its protection against hostile text.
 
 use askama::Template;
-
+use httperf_pictures::{Chart, of_tls_lab};
 use httperf_report::number::count;
-use httperf_report::pictures::{Chart, of_tls_lab};
 use httperf_report::tls_lab::text::{TITLES, TableRow, references, rows};
 use httperf_report::tls_lab::{Results, verdict};
 

@@ -2,10 +2,9 @@
 //!
 //! Every figure is one of `VisitFigures`, formatted.
 
-use httperf_report::Times;
-use httperf_report::cut;
 use httperf_report::number::{count, percent};
 use httperf_report::visits::{First, ScenarioRow, StepRow, VisitFigures};
+use httperf_report::{Times, cut};
 
 use super::tables::{NAME_LENGTH, Row, Table, in_ms};
 

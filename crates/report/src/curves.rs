@@ -34,7 +34,8 @@ impl PercentileCurve {
     }
 
     /// Number of samples.
-    pub(crate) fn samples(&self) -> f64 {
+    #[must_use]
+    pub fn samples(&self) -> f64 {
         self.odds.last().copied().unwrap_or(0.0)
     }
 

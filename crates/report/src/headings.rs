@@ -10,7 +10,8 @@ use crate::visible::cut;
 const NAME_LENGTH: usize = 200;
 
 /// The server: the first target, with the number of the others.
-pub(crate) fn title(plan: &Plan) -> String {
+#[must_use]
+pub fn title(plan: &Plan) -> String {
     let first = server(plan, plan.targets.first());
     match plan.targets.len() {
         1 => first,

@@ -1,4 +1,7 @@
 //! Reports: pure functions of a plan and a summary. The same input gives the same text.
+//!
+//! Here are documents, what follows from them, and their text and data. Crates of their own make pictures and pages
+//! of these; what they say in the same words is public for them.
 
 pub mod capacity;
 pub mod compare;
@@ -7,7 +10,6 @@ pub mod headings;
 pub mod http2;
 pub mod junit;
 pub mod number;
-pub mod pictures;
 pub mod replay;
 pub mod result;
 pub mod rpc;

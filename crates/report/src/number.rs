@@ -107,7 +107,8 @@ pub fn ratio(a: f64, b: f64) -> f64 {
 }
 
 /// Name of a quantile, such as `p99.9`: one more digit for each nine.
-pub(crate) fn quantile_name(share: f64) -> String {
+#[must_use]
+pub fn quantile_name(share: f64) -> String {
     // No histogram has more digits than this.
     let nines = (-(1.0 - share).log10()).floor().clamp(0.0, 12.0) as usize;
     let digits = format!("{:.nines$}", share * 100.0);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use httperf_engine::tls_context;
 use httperf_pages::{Report, Saved, page};
+use httperf_pictures::{self as pictures, Style};
 use httperf_plan::objective::Objective;
 use httperf_plan::{
     Arrivals, Fraction, HttpVersion, ListedRequest, Plan, Precision, Script, Step, Template, Tls, UriSource,
@@ -13,7 +14,6 @@ use httperf_plan::{
 };
 use httperf_report::capacity::{CapacityReport, CapacitySettings, End, Found, Trial};
 use httperf_report::compare::{ComparisonSettings, Named, Rounds, results, rounds};
-use httperf_report::pictures::{self, Style};
 use httperf_report::result::{Document, Machine, Part, merge};
 use httperf_report::sweep::{Recovery, Run, Sweep, SweepSettings};
 use httperf_report::tls_lab::{self, Agreed, TlsLabOutcome, TlsLabSettings};

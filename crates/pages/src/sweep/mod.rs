@@ -3,10 +3,9 @@
 mod table;
 
 use askama::Template;
-
+use httperf_pictures::{Chart, SweepCurve, of_sweep};
 use httperf_report::headings;
 use httperf_report::number::{count, grouped, percent, ratio, time};
-use httperf_report::pictures::{Chart, SweepCurve, of_sweep};
 use httperf_report::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact};

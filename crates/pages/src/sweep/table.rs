@@ -1,9 +1,8 @@
 //! Table of all runs of a sweep.
 
-use httperf_report::Level;
-use httperf_report::Percentile;
 use httperf_report::number::{count, grouped, percent, ratio, time};
 use httperf_report::sweep::{Lacking, Run, Sweep, Unit, error_share};
+use httperf_report::{Level, Percentile};
 
 use super::rate;
 

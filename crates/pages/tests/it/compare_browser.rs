@@ -3,8 +3,8 @@
 use crate::browser::{Browser, View};
 use crate::documents;
 use httperf_pages::comparison_page;
+use httperf_pictures::COMPARED_MAX;
 use httperf_report::compare::{Comparison, ComparisonSettings, Named, Rounds, results, rounds};
-use httperf_report::pictures::COMPARED_MAX;
 use httperf_report::result::Document;
 use serde_json::{Value, json};
 

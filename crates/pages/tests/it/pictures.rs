@@ -1,6 +1,6 @@
 //! Pictures: their contents and formats, with any input.
 
-use httperf_report::pictures::{
+use httperf_pictures::{
     COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare, percentiles,
     sweep, timeline,
 };

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::documents::{document, ms};
 use httperf_pages::{Report as _, sweep_page};
+use httperf_pictures::SweepCurve;
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Cap, Excess, Phases, Plan, Script, UNLIMITED, Workload};
-use httperf_report::pictures::SweepCurve;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::sweep::{
     End, Lacking, Recovery, Run, State, Sweep, SweepSettings, answered_share, schema,

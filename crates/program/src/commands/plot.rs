@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use httperf_pages::{Report, Saved};
+use httperf_pictures::{self as pictures, COMPARED_MAX, Picture, SIZES, Style, Theme};
 use httperf_report::Kind;
-use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, Theme};
 use httperf_report::result::Document;
 
 use crate::command_line::args::{STDOUT, os_string};

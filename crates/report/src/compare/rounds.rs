@@ -120,7 +120,8 @@ impl Rounds {
 
 impl Turns {
     /// Figure of both sides in each round that counts and has it, with the number of the round.
-    pub(crate) fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
+    #[must_use]
+    pub fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
         pairs(&self.trials, metric)
     }
 }

@@ -200,7 +200,8 @@ impl TlsLabOutcome {
 
 impl Variant {
     /// Trials of a measured variant.
-    pub(crate) fn trials(&self) -> &[Trial] {
+    #[must_use]
+    pub fn trials(&self) -> &[Trial] {
         match &self.outcome {
             TlsLabOutcome::Measured { trials, .. } => trials,
             TlsLabOutcome::Refused { .. } | TlsLabOutcome::Lost { .. } => &[],
@@ -208,7 +209,8 @@ impl Variant {
     }
 
     /// Name of the variant, with its kind unless it is full.
-    pub(crate) fn label(&self) -> String {
+    #[must_use]
+    pub fn label(&self) -> String {
         match self.kind {
             HandshakeKind::Full => self.name.clone(),
             HandshakeKind::Resumed | HandshakeKind::EarlyData => format!("{} {}", self.name, self.kind),

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use httperf_pages::Report;
-use httperf_report::pictures::Style;
+use httperf_pictures::Style;
 use httperf_report::{Form, Screen};
 
 use super::file::{Contents, Writable};

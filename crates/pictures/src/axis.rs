@@ -1,8 +1,7 @@
 //! Axes: positions of values, and choice of ticks.
 
+use httperf_report::number::{count, grouped, percent, quantile_name, time};
 use serde::Serialize;
-
-use crate::number::{count, grouped, percent, quantile_name, time};
 
 use super::text::{LABEL_SIZE, width};
 

@@ -1,11 +1,9 @@
 //! Data of pictures of a sweep: a point for each rate, and the knee.
 
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
-
-use crate::all_calls::Percentile;
-use crate::headings;
-use crate::number::grouped;
-use crate::sweep::{Mean, State, Step, StreamWaits, Sweep, Unit};
+use httperf_report::number::grouped;
+use httperf_report::sweep::{Mean, State, Step, StreamWaits, Sweep, Unit};
+use httperf_report::{Percentile, headings};
 
 use super::axis::LINEAR_UP_TO;
 

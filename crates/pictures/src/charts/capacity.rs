@@ -1,7 +1,8 @@
 //! Charts of a search for a capacity: the graphs of its picture, one by one.
 
-use crate::capacity::CapacityReport;
-use crate::pictures::capacity::{axis, panels};
+use httperf_report::capacity::CapacityReport;
+
+use crate::capacity::{axis, panels};
 
 use super::Chart;
 

@@ -2,12 +2,10 @@
 //! point; the capacity is marked.
 
 use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Objective};
-
-use crate::capacity::text::rate;
-use crate::capacity::{CapacityOutcome, CapacityReport, Trial};
-use crate::headings;
-use crate::number::count;
-use crate::objectives::Measured;
+use httperf_report::capacity::text::rate;
+use httperf_report::capacity::{CapacityOutcome, CapacityReport, Trial};
+use httperf_report::number::count;
+use httperf_report::{Measured, headings};
 
 use super::axis::{Axis, Quantity};
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};

@@ -135,7 +135,7 @@ impl DrawingBackend for Canvas<'_> {
             FontTransform::Rotate90 => 90.0,
             FontTransform::Rotate180 => 180.0,
             FontTransform::Rotate270 => 270.0,
-            _ => 0.0,
+            FontTransform::None => 0.0,
         };
         let place =
             Transform::from_translate(right, down).post_rotate(degrees).post_translate(x as f32, y as f32);

@@ -1,11 +1,9 @@
 //! Percentile curves of one or several results.
 
-use crate::compare::Comparison;
-use crate::curves::PercentileCurve;
-use crate::headings;
-use crate::number::count;
-use crate::result::Document;
-use crate::verdict::Level;
+use httperf_report::compare::Comparison;
+use httperf_report::number::count;
+use httperf_report::result::Document;
+use httperf_report::{Level, PercentileCurve, headings};
 
 use super::axis::{Axis, odds_marks};
 use super::figure::{DASHES, Figure, Line, Mark, Marked, Panel, SHAPES};

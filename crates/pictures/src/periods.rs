@@ -1,10 +1,9 @@
 //! Periods of a run that charts over time show.
 
 use httperf_plan::Arrivals;
+use httperf_report::Finding;
+use httperf_report::result::Document;
 use httperf_stats::{Interval, Phase};
-
-use crate::result::Document;
-use crate::verdict::Finding;
 
 /// A shaded period of a run: warm-up, drain, or a stall of the server.
 pub(super) struct Stretch {

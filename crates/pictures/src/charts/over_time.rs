@@ -1,12 +1,12 @@
 //! Charts over the time of the run, from its series of intervals.
 
+use httperf_report::result::Document;
 use httperf_stats::{Failure, Interval};
 
-use crate::pictures::axis::{Axis, Quantity};
-use crate::pictures::figure::{DASHES, Dash, Line, Mark, Marked, Panel, SHAPES, Shade, Shape};
-use crate::pictures::theme::{Ink, SERIES};
-use crate::pictures::timeline::{MARKED_MAX, SHORTEST, shades, values};
-use crate::result::Document;
+use crate::axis::{Axis, Quantity};
+use crate::figure::{DASHES, Dash, Line, Mark, Marked, Panel, SHAPES, Shade, Shape};
+use crate::theme::{Ink, SERIES};
+use crate::timeline::{MARKED_MAX, SHORTEST, shades, values};
 
 use super::Chart;
 

@@ -1,10 +1,11 @@
 //! Chart of variants of TLS: the median handshake by round.
 
-use crate::pictures::axis::{Axis, Quantity};
-use crate::pictures::figure::{Line, Panel};
-use crate::pictures::percentiles::numbered_line;
-use crate::pictures::timeline::MARKED_MAX;
-use crate::tls_lab::Results;
+use httperf_report::tls_lab::Results;
+
+use crate::axis::{Axis, Quantity};
+use crate::figure::{Line, Panel};
+use crate::percentiles::numbered_line;
+use crate::timeline::MARKED_MAX;
 
 use super::Chart;
 

@@ -1,11 +1,12 @@
 //! Charts with overlaid lines of the sides of a comparison.
 
-use crate::compare::{Comparison, Method, Moment, Subject, Turns};
-use crate::curves::PercentileCurve;
-use crate::pictures::axis::{Axis, Quantity};
-use crate::pictures::figure::{Line, Panel};
-use crate::pictures::percentiles;
-use crate::pictures::timeline::MARKED_MAX;
+use httperf_report::PercentileCurve;
+use httperf_report::compare::{Comparison, Method, Moment, Subject, Turns};
+
+use crate::axis::{Axis, Quantity};
+use crate::figure::{Line, Panel};
+use crate::percentiles;
+use crate::timeline::MARKED_MAX;
 
 use super::Chart;
 

@@ -1,9 +1,8 @@
 //! Timeline of a run: throughput, with the latency below.
 
+use httperf_report::headings;
+use httperf_report::result::Document;
 use httperf_stats::{Classes, Interval, Phase};
-
-use crate::headings;
-use crate::result::Document;
 
 use super::axis::Axis;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shade, Shape};
@@ -35,7 +34,7 @@ pub fn timeline(document: &Document, style: &Style) -> Picture {
     if let Some(seconds) =
         moments.iter().map(|moment| moment.seconds).reduce(f64::max).filter(|&seconds| seconds > 1.5)
     {
-        facts.push(format!("Each point is of {} seconds.", crate::number::grouped(seconds, 0)));
+        facts.push(format!("Each point is of {} seconds.", httperf_report::number::grouped(seconds, 0)));
     }
     let ends = moments.first().zip(moments.last());
     let (from, to) = ends.map_or((0.0, 1.0), |(first, last)| (first.from_s, last.from_s + last.seconds));

@@ -2,7 +2,7 @@
 //! server performance", 1998), above one another over the offered load: the reply rate, which follows the
 //! diagonal until the server is saturated; errors; and response times.
 
-use crate::number::count;
+use httperf_report::number::count;
 
 use super::axis::{Axis, Quantity};
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};

@@ -9,11 +9,10 @@ mod over_time;
 mod sweep;
 mod tls_lab;
 
+use httperf_report::PercentileCurve;
+use httperf_report::result::Document;
 use httperf_stats::Clocks;
 use serde::Serialize;
-
-use crate::curves::PercentileCurve;
-use crate::result::Document;
 
 use super::axis::Axis;
 use super::figure::Panel;

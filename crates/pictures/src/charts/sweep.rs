@@ -1,8 +1,8 @@
 //! Charts of a sweep: the graphs of its picture, one by one.
 
-use crate::pictures::sweep::{axis, panels};
-use crate::pictures::sweep_curve::LIMITED;
-use crate::pictures::{Point, SweepCurve};
+use crate::sweep::{axis, panels};
+use crate::sweep_curve::LIMITED;
+use crate::{Point, SweepCurve};
 
 use super::Chart;
 
