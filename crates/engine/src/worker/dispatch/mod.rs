@@ -403,11 +403,11 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
             }
             EventKind::Established => {
                 self.handle_established(connection, owner, cx);
-                self.settle(owner.session, cx);
+                self.settle_slot(owner, cx);
             }
             EventKind::HasRoom => {
                 self.drive_slot(owner, cx);
-                self.settle(owner.session, cx);
+                self.settle_slot(owner, cx);
             }
             EventKind::TlsSession(session) => self.sessions[owner.session].keep_tls_session(session),
             EventKind::TicketSettled => self.end_session(owner.session, true, cx),
@@ -428,18 +428,18 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
             }
             EventKind::Returned { call, why, is_draining } => {
                 self.handle_returned(owner, call, why, is_draining, cx);
-                self.settle(owner.session, cx);
+                self.settle_slot(owner, cx);
             }
             EventKind::CallFailed { call, cause } => self.handle_call_failed(owner, call, cause, cx),
             EventKind::Draining => {
                 self.let_drain(connection, owner, cx);
-                self.settle(owner.session, cx);
+                self.settle_slot(owner, cx);
             }
             EventKind::Ended(calls) => {
                 self.end_opening(connection, owner.session, false, cx);
                 self.detach(connection, owner, &calls, cx);
                 self.handle_ended(owner, cx);
-                self.settle(owner.session, cx);
+                self.settle_slot(owner, cx);
             }
             EventKind::Lost(lost) => {
                 self.sessions[owner.session].set_unreached(lost.is_unreached);

@@ -303,6 +303,12 @@ impl Dispatch<'_> {
         self.settle(key, cx);
     }
 
+    /// Something has changed for a slot of a session of a pool or of a replay.
+    pub(super) fn settle_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        self.note_room(owner);
+        self.settle(owner.session, cx);
+    }
+
     /// Something has changed for a session of a pool: files it where calls find it. Calls that wait may have it at the end of
     /// the turn, and not before: it may be one of several whose connections fail. The requests of a replay that wait for a
     /// connection of their client are made, as far as there is room.

@@ -48,6 +48,25 @@ pub(super) struct RecordedClient {
     waiting: VecDeque<WaitingRequest>,
     /// The instant of its last request or reply.
     active_at: Instant,
+    /// Slots that may have room, the latest last: a search among thousands of connections for each request would take
+    /// longer than the request.
+    free: Vec<usize>,
+    /// Those of them that had no connection.
+    closed: Vec<usize>,
+    /// All slots were searched, and nothing has ended since.
+    is_full: bool,
+}
+
+impl RecordedClient {
+    fn new(now: Instant) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            active_at: now,
+            free: Vec::new(),
+            closed: Vec::new(),
+            is_full: false,
+        }
+    }
 }
 
 /// A request that is due and has no connection.
@@ -112,7 +131,7 @@ impl Dispatch<'_> {
         let number = replaying.client_of(&request);
         let key = *replaying.sessions.entry(number).or_insert_with(|| {
             let mut session = Session::new(self.plan, number, self.plan.target_of(number), due, cx.now);
-            session.recorded = Some(Box::new(RecordedClient { waiting: VecDeque::new(), active_at: cx.now }));
+            session.recorded = Some(Box::new(RecordedClient::new(cx.now)));
             replaying.looked_at.push_back((cx.now, number));
             self.sessions.insert(session)
         });
@@ -171,7 +190,20 @@ impl Dispatch<'_> {
             }
             session.queue(slot, call);
             self.drive_slot(Owner { session: key, slot }, cx);
+            // Over HTTP/2 and HTTP/3 it may take more.
+            self.note_room(Owner { session: key, slot });
         }
+    }
+
+    /// Notes a slot that may have room.
+    pub(super) fn note_room(&mut self, owner: Owner) {
+        let Some(session) = self.sessions.get_mut(owner.session) else { return };
+        let Some(mut client) = session.recorded.take() else { return };
+        if !session.set_noted(owner.slot, true) {
+            client.free.push(owner.slot);
+        }
+        client.is_full = false;
+        session.recorded = Some(client);
     }
 
     /// A call of a client was answered: its connection is for the next.
@@ -184,6 +216,7 @@ impl Dispatch<'_> {
         if session.has_queued(owner.slot) {
             self.drive_slot(owner, cx);
         }
+        self.note_room(owner);
         self.make_requests(owner.session, cx);
     }
 
@@ -213,18 +246,20 @@ impl Dispatch<'_> {
         if self.sessions[owner.session].has_queued(owner.slot) {
             self.drive_slot(owner, cx);
         }
+        self.note_room(owner);
         self.resume_later(owner.session);
     }
 
     /// A call of a client has failed, and its connection goes on.
     pub(super) fn give_up_request<N: Network>(
         &mut self,
-        key: SessionKey,
+        owner: Owner,
         call: CallKey,
         cx: &mut Cx<'_, '_, N>,
     ) {
         cx.run.abandon_call(call, cx.now);
-        self.resume_later(key);
+        self.note_room(owner);
+        self.resume_later(owner.session);
     }
 
     /// Lets the requests of a client that wait go on in the next turn, as they may fail as well.
@@ -286,11 +321,38 @@ impl Dispatch<'_> {
 impl Session<'_> {
     /// Returns a slot that has room: one that has a connection, if there is any.
     fn free_slot_of(&mut self, most: usize, has_room: impl Fn(&Slot) -> bool) -> Option<usize> {
-        let slots = self.slots();
-        let connected = slots.iter().position(|slot| slot.is_connected() && has_room(slot));
-        let free = connected.or_else(|| slots.iter().position(|slot| !slot.is_connected() && has_room(slot)));
-        let may_add = slots.len() < most;
-        free.or_else(|| may_add.then(|| self.add_slot()))
+        let mut client = self.recorded.take()?;
+        let found = self.noted_slot(&mut client, &has_room).or_else(|| {
+            if self.slots().len() < most {
+                return Some(self.add_slot());
+            }
+            let found = if client.is_full { None } else { self.slots().iter().position(has_room) };
+            client.is_full = found.is_none();
+            found
+        });
+        self.recorded = Some(client);
+        found
+    }
+
+    /// Returns one of the slots that were noted, if one of them has room.
+    fn noted_slot(&mut self, client: &mut RecordedClient, has_room: impl Fn(&Slot) -> bool) -> Option<usize> {
+        while let Some(place) = client.free.pop() {
+            if !self.slots()[place].is_connected() {
+                client.closed.push(place);
+                continue;
+            }
+            self.set_noted(place, false);
+            if has_room(&self.slots()[place]) {
+                return Some(place);
+            }
+        }
+        while let Some(place) = client.closed.pop() {
+            self.set_noted(place, false);
+            if has_room(&self.slots()[place]) {
+                return Some(place);
+            }
+        }
+        None
     }
 
     /// Returns the instant since which a client has had nothing to do, if it has nothing.

@@ -246,7 +246,7 @@ impl Dispatch<'_> {
         cx.run.recorder.failed(cx.run.call(call).intended(), cause);
         match &self.policy {
             Policy::Pool(_) => self.give_up_call(owner.session, call, cx),
-            Policy::Replay(_) => self.give_up_request(owner.session, call, cx),
+            Policy::Replay(_) => self.give_up_request(owner, call, cx),
             Policy::Connections { .. } => {
                 cx.run.abandon_call(call, cx.now);
                 self.go_on(owner, cx);

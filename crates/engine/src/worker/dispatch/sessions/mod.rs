@@ -79,6 +79,8 @@ pub(super) struct Slot {
     failures: u32,
     /// A retry timer runs: nothing is to be done until it fires.
     is_waiting: bool,
+    /// The client of a recording has noted that it may have room.
+    is_noted: bool,
 }
 
 impl<'a> Session<'a> {
@@ -229,6 +231,11 @@ impl<'a> Session<'a> {
     pub(super) fn add_slot(&mut self) -> usize {
         self.slots.push(Slot::default());
         self.slots.len() - 1
+    }
+
+    /// Sets whether a slot is noted as one that may have room. Returns whether it was.
+    pub(super) fn set_noted(&mut self, slot: usize, is_noted: bool) -> bool {
+        std::mem::replace(&mut self.slots[slot].is_noted, is_noted)
     }
 
     /// Queues a call in a slot, behind the others.
@@ -436,7 +443,7 @@ impl<'a> Dispatch<'a> {
     /// Moves the calls that wait on a slot to its connection, opening one if there is none.
     pub(super) fn drive_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         self.submit_slot(owner, cx);
-        self.flush_session(owner.session, cx);
+        self.flush_slot(owner, cx);
     }
 
     fn submit_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
@@ -483,15 +490,19 @@ impl<'a> Dispatch<'a> {
     /// Sends the calls that the session's connections were given.
     fn flush_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
         let mut slot = 0;
-        while let Some(session) = self.sessions.get(key)
-            && let Some(place) = session.slots.get(slot)
-        {
-            if let Some(connection) = place.connection
-                && let Some(event) = cx.connections.flush_submitted(connection, cx.now, cx.run)
-            {
-                super::Handler::handle(self, event, cx);
-            }
+        while self.sessions.get(key).is_some_and(|session| slot < session.slots.len()) {
+            self.flush_slot(Owner { session: key, slot }, cx);
             slot += 1;
+        }
+    }
+
+    /// Sends the calls that a slot's connection was given.
+    fn flush_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let slot = self.sessions.get(owner.session).and_then(|session| session.slots.get(owner.slot));
+        if let Some(connection) = slot.and_then(|slot| slot.connection)
+            && let Some(event) = cx.connections.flush_submitted(connection, cx.now, cx.run)
+        {
+            super::Handler::handle(self, event, cx);
         }
     }
 
