@@ -78,7 +78,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         shapes: vec![(2, 4)],
         handshakes: 20,
         idle: 50,
-        lag_rate: 200,
+        // So that there is a 99th percentile.
+        lag_rate: 600,
         ..Default::default()
     };
     for table in http3::measure(&bench, &http3)? {

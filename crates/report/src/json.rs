@@ -53,24 +53,50 @@ enum Step {
 /// # Errors
 /// The field with an unexpected shape.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Misshapen> {
-    serde_json::from_slice(json)
-        .map_err(|error| Misshapen { field: field_at(json, error.line(), error.column()), error })
+    serde_json::from_slice(json).map_err(|error| {
+        // The end of a value and of the one around it are then at different places.
+        let spaced = spaced(json);
+        let field = serde_json::from_slice::<T>(&spaced).err().map(|error| field_of(&error, &spaced));
+        Misshapen { field: field.unwrap_or_default(), error }
+    })
 }
 
-/// Path of what was read last before a place, where `serde_json` finds an error. Lines and the bytes of a line count from 1.
-fn field_at(json: &[u8], line: usize, column: usize) -> String {
-    let lines_before = json.split_inclusive(|&byte| byte == b'\n').take(line.saturating_sub(1));
-    let place = lines_before.map(<[u8]>::len).sum::<usize>() + column;
-    let mut field = String::new();
+/// The same text with a blank before each comma and each closing bracket.
+fn spaced(json: &[u8]) -> Vec<u8> {
+    let mut spaced = Vec::with_capacity(json.len() * 2);
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    for &byte in json {
+        if !is_in_string && matches!(byte, b',' | b']' | b'}') {
+            spaced.push(b' ');
+        }
+        spaced.push(byte);
+        is_in_string ^= byte == b'"' && !is_escaped;
+        is_escaped = is_in_string && byte == b'\\' && !is_escaped;
+    }
+    spaced
+}
+
+/// Path of the field that an error is about. It was read last before the place that the error tells.
+fn field_of(error: &serde_json::Error, json: &[u8]) -> String {
+    // Lines and the bytes of a line count from 1.
+    let lines_before = json.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
+    let place = lines_before.map(<[u8]>::len).sum::<usize>() + error.column();
+    let message = error.to_string();
+    // An object or an array where none may be is told before its bracket, anything else behind its end.
+    let is_of_type = message.starts_with("invalid type");
+    // What else is wrong with a value as a whole is told when the one around it ends, if that is next.
+    let is_of_end = message.starts_with("missing field") || message.starts_with("invalid length");
+    let (mut field, mut field_before, mut is_closed) = (String::new(), String::new(), false);
     walk(json, &mut |value| {
-        // An object or an array that does not fit is found before its bracket, anything else behind its end.
-        let is_before = value.from < place || value.from == place && value.kind == Kind::Opening;
+        let is_before =
+            value.from < place || is_of_type && value.from == place && value.kind == Kind::Opening;
         if is_before {
-            field = shown(value.path);
+            field_before = std::mem::replace(&mut field, shown(value.path));
+            is_closed = value.to == place && value.kind == Kind::Closing;
         }
         is_before
     });
-    field
+    if is_closed && !is_of_end { field_before } else { field }
 }
 
 /// First integer in the `summary` that is larger than any count can be, with its path. Times are not counts.
@@ -188,6 +214,22 @@ mod tests {
     struct Inner {
         pair: (u32, u32),
         number: u8,
+        #[serde(default)]
+        odd: Vec<Odd>,
+        #[serde(default)]
+        last: Option<Odd>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "Vec<u8>")]
+    struct Odd;
+
+    impl TryFrom<Vec<u8>> for Odd {
+        type Error = &'static str;
+
+        fn try_from(numbers: Vec<u8>) -> Result<Self, Self::Error> {
+            if numbers.len() % 2 == 1 { Ok(Self) } else { Err("expected an odd number of elements") }
+        }
     }
 
     #[track_caller]
@@ -215,6 +257,21 @@ mod tests {
         check(r#"{"name": "", "list": [{"pair": [1,{}], "number": 2}]}"#, "list[0].pair[1]");
         check(r#"{"name": "", "list": [{"pair": [1, 2, [3]], "number": 2}]}"#, "list[0].pair[2]");
         check("7", "");
+    }
+
+    #[test]
+    fn the_field_is_named_whose_value_is_wrong_as_a_whole() {
+        for (inner, expected) in [
+            (r#""odd": [[]], "pair": [1, 2], "number": 1"#, "list[0].odd[0]"),
+            (r#""pair": [1, 2], "number": 1, "odd": [[1], []]"#, "list[0].odd[1]"),
+            (r#""pair": [1, 2], "number": 1, "odd": [[1], [], [1]]"#, "list[0].odd[1]"),
+            (r#""pair": [1, 2], "last": [1, 2], "number": 1"#, "list[0].last"),
+            (r#""pair": [1, 2], "number": 1, "last": [1, 2]"#, "list[0].last"),
+            ("\"pair\": [1, 2], \"number\": 1, \"last\": [\n1,\n2\n]\n", "list[0].last"),
+        ] {
+            check(&format!(r#"{{"name": "", "list": [{{{inner}}}]}}"#), expected);
+            check(&format!(r#"{{"list": [{{{inner}}}], "name": ""}}"#), expected);
+        }
     }
 
     #[test]
