@@ -79,12 +79,16 @@ fn of_two_servers_the_slower_one_is_worse_and_the_same_one_is_not() {
         "{sides:?}"
     );
 
-    // One pair in twenty may differ by chance; one that is busy with something else meanwhile cannot be helped either.
-    let same = (0..3).filter(|seed| {
+    // One pair in twenty may differ by chance. Where other programs disturb the rounds, nothing can be told.
+    let told = [0, 1, 2].map(|seed| {
         let outcome = ab(&format!("{fast} {fast} {SHORT} --rounds 6 --seed {seed} --format json"));
-        document(&outcome)["against"][0]["verdict"] == "no_difference_shown"
+        document(&outcome)["against"][0]["verdict"].as_str().unwrap().to_owned()
     });
-    assert!(same.count() >= 2);
+    let differing = told.iter().filter(|verdict| ["worse", "better"].contains(&&***verdict)).count();
+    assert!(differing <= 1, "{told:?}");
+    if !told.contains(&"no_difference_shown".to_owned()) {
+        skip::disturbed("other programs disturbed every comparison");
+    }
 }
 
 #[test]
