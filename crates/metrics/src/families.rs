@@ -8,7 +8,7 @@ use crate::{Distribution, Meter, PHASES, VERDICTS};
 /// Metrics with the same name.
 #[derive(Debug)]
 pub(crate) struct Family<'m> {
-    /// Without what all names begin with, and without suffix.
+    /// Name without the common beginning, unit and suffix.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) in_seconds: bool,
@@ -151,7 +151,7 @@ impl<'m> Families<'m> {
         }
     }
 
-    /// What the end of the last second shows.
+    /// Figures of the end of the last second.
     fn add_now(&mut self, meter: &'m Meter) {
         let one = |value| vec![(Vec::new(), Value::Real(value))];
         let elapsed = meter.elapsed.as_secs_f64();

@@ -14,7 +14,7 @@ use crate::families::{Family, Kind, Labels, Value, families};
 use crate::prometheus_messages::{Bucket, BucketSpan, Histogram, LabelPair, Metric, MetricFamily, Number};
 use crate::{Distribution, Meter, SCALE};
 
-/// What the names of all metrics begin with.
+/// Beginning of the names of all metrics.
 const PREFIX: &str = "httperf";
 
 /// The media type of [`text()`].

@@ -51,10 +51,10 @@ pub enum Saved {
 }
 
 impl Saved {
-    /// Reads a document of any kind. A file that is none of them is read as a result, for the sake of its error.
+    /// Reads a document of any kind. JSON of no known kind is read as a result, whose error then says what is missing.
     ///
     /// # Errors
-    /// If it is none of ours, too new, or broken.
+    /// The JSON is no document of the program, too new, or broken.
     pub fn read(json: &[u8]) -> Result<Self, ReadError> {
         Ok(match Kind::of(json)?.unwrap_or(Kind::Result) {
             Kind::Result => Self::Result(Box::new(Document::read(json)?)),

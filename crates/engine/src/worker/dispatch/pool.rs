@@ -303,17 +303,20 @@ impl Dispatch<'_> {
         self.settle(key, cx);
     }
 
-    /// Something has changed for a slot of a session of a pool or of a replay.
+    /// Something has changed for a slot: calls that wait find it. Those of a replay are made, as far as there is room.
     pub(super) fn settle_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
-        self.note_room(owner);
-        self.settle(owner.session, cx);
+        if let Policy::Replay(_) = &self.policy {
+            self.note_room(owner);
+            self.make_requests(owner.session, cx);
+        } else {
+            self.settle(owner.session, cx);
+        }
     }
 
     /// Something has changed for a session of a pool: files it where calls find it. Calls that wait may have it at the end of
-    /// the turn, and not before: it may be one of several whose connections fail. The requests of a replay that wait for a
-    /// connection of their client are made, as far as there is room.
+    /// the turn, and not before: it may be one of several whose connections fail.
     pub(super) fn settle<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        let Policy::Pool(pool) = &mut self.policy else { return self.make_requests(key, cx) };
+        let Policy::Pool(pool) = &mut self.policy else { return };
         let session = &mut self.sessions[key];
         let (before, place, group) = (session.place, session.place_now(pool.spreads(), cx), session.group());
         if place == before {
