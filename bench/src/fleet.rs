@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use chrono::{SecondsFormat, Utc};
 use serde_json::Value;
-use time::OffsetDateTime;
 
 use crate::child::{BenchServer, Finished, Running};
 use crate::output::{Table, median, progress, thousands};
@@ -174,9 +174,7 @@ fn worker_cpu_ms(bench: &Bench, options: &Options, told: Told) -> anyhow::Result
 
 /// A time of day that processes that start now can keep.
 fn soon() -> String {
-    let at = OffsetDateTime::now_utc() + AHEAD;
-    let (date, time) = (at.date(), at.time());
-    format!("{date}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
+    (Utc::now() + AHEAD).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// How far apart ranks start, and the time from the last one to the start.

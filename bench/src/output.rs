@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use time::OffsetDateTime;
+use chrono::Utc;
 
 /// Everything printed so far.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Output {
     pub(crate) fn save(&self) -> anyhow::Result<PathBuf> {
         let folder = results_folder();
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let day = OffsetDateTime::now_utc().date();
+        let day = Utc::now().date_naive();
         let path = std::iter::once(format!("{day}.txt"))
             .chain((2..).map(|nth| format!("{day}-{nth}.txt")))
             .map(|name| folder.join(name))

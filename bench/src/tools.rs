@@ -57,7 +57,7 @@ impl Bench {
              machine: {} x{cores}, Linux {}, open files per process up to {}, load before the start {}\n\
              client on core {}, server on core {}{}\n\
              classic httperf: {}, ab: {}\n",
-            time::OffsetDateTime::now_utc().date(),
+            chrono::Utc::now().date_naive(),
             model.trim_start_matches([' ', '\t', ':']),
             read("/proc/sys/kernel/osrelease").trim(),
             self.open_files_max,

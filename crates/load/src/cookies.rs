@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 
-use time::{Date, Month, PrimitiveDateTime, Time};
+use chrono::NaiveDate;
 
 /// Maximum size of a cookie, name and value together.
 ///
@@ -224,9 +224,8 @@ fn date(value: &[u8]) -> Option<SystemTime> {
         year => year,
     };
     let (hour, minute, second) = time?;
-    let date = Date::from_calendar_date(i32::from(year), month?, u8::try_from(day?).ok()?).ok()?;
-    let time = Time::from_hms(hour, minute, second).ok()?;
-    Some(PrimitiveDateTime::new(date, time).assume_utc().into())
+    let date = NaiveDate::from_ymd_opt(year.into(), month?, day?.into())?;
+    Some(date.and_hms_opt(hour, minute, second)?.and_utc().into())
 }
 
 fn is_date_delimiter(byte: u8) -> bool {
@@ -234,7 +233,7 @@ fn is_date_delimiter(byte: u8) -> bool {
 }
 
 /// Parses three numbers of one or two digits, separated by colons; other characters may follow.
-fn time_of_day(token: &[u8]) -> Option<(u8, u8, u8)> {
+fn time_of_day(token: &[u8]) -> Option<(u32, u32, u32)> {
     let mut fields = token.splitn(3, |&byte| byte == b':');
     let mut whole = || {
         let field = fields.next()?;
@@ -242,7 +241,7 @@ fn time_of_day(token: &[u8]) -> Option<(u8, u8, u8)> {
     };
     let (hour, minute) = (whole()?, whole()?);
     let second = leading_digits(fields.next()?, 1..=2)?;
-    Some((u8::try_from(hour).ok()?, u8::try_from(minute).ok()?, u8::try_from(second).ok()?))
+    Some((hour.into(), minute.into(), second.into()))
 }
 
 /// Parses the leading digits of `token`, if their number is in range.
@@ -254,12 +253,13 @@ fn leading_digits(token: &[u8], size: std::ops::RangeInclusive<usize>) -> Option
     Some(digits.fold(0, |number, digit| number * 10 + u16::from(digit - b'0')))
 }
 
-fn month_name(token: &[u8]) -> Option<Month> {
+/// Returns the number of a month.
+fn month_name(token: &[u8]) -> Option<u32> {
     const NAMES: [&[u8; 3]; 12] =
         [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
     let name = token.get(..3)?.to_ascii_lowercase();
     let index = NAMES.iter().position(|known| name == known[..])?;
-    Month::try_from(u8::try_from(index + 1).ok()?).ok()
+    u32::try_from(index + 1).ok()
 }
 
 /// Path of a request target, which may have a query or be a whole URL; `/` if it has none.

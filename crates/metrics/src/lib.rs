@@ -10,6 +10,7 @@ mod families;
 pub mod influx;
 mod meter;
 pub mod otlp;
+mod otlp_messages;
 pub mod prometheus;
 mod prometheus_messages;
 

@@ -6,20 +6,14 @@
 use std::time::Duration;
 
 use httperf_stats::{Failure, Phase};
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
-use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
-use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Metric,
-    NumberDataPoint, ResourceMetrics, ScopeMetrics, Sum,
-};
-use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
 
 use crate::meter::{RANK_CPU, phase_name};
+use crate::otlp_messages::{
+    AggregationTemporality, AnyValue, Buckets, Data, ExponentialHistogram, ExponentialHistogramDataPoint,
+    ExportMetricsServiceRequest, Gauge, InstrumentationScope, KeyValue, Metric, Number, NumberDataPoint,
+    Resource, ResourceMetrics, ScopeMetrics, Sum, Value,
+};
 use crate::{Distribution, Meter, RankTotals, SCALE, VERDICTS};
 
 /// The media type of a request.
@@ -40,19 +34,11 @@ pub fn request(meter: &Meter, started: Duration, now: Duration) -> Vec<u8> {
         whole("httperf.ranks", about.ranks.into()),
     ];
     attributes.extend(about.rank.map(|rank| whole("httperf.rank", rank.into())));
-    let scope = InstrumentationScope {
-        name: "httperf".to_owned(),
-        version: about.version.clone(),
-        ..InstrumentationScope::default()
-    };
+    let scope = InstrumentationScope { name: "httperf".to_owned(), version: about.version.clone() };
     let points = Points { started: nanos(started), now: nanos(now) };
-    let scope_metrics =
-        ScopeMetrics { scope: Some(scope), metrics: metrics(meter, &points), schema_url: String::new() };
-    let resource_metrics = ResourceMetrics {
-        resource: Some(Resource { attributes, ..Resource::default() }),
-        scope_metrics: vec![scope_metrics],
-        schema_url: String::new(),
-    };
+    let scope_metrics = ScopeMetrics { scope: Some(scope), metrics: metrics(meter, &points) };
+    let resource_metrics =
+        ResourceMetrics { resource: Some(Resource { attributes }), scope_metrics: vec![scope_metrics] };
     ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }.encode_to_vec()
 }
 
@@ -168,7 +154,6 @@ fn metric(name: &str, description: &str, unit: &str, data: Data) -> Metric {
         name: name.to_owned(),
         description: description.to_owned(),
         unit: unit.to_owned(),
-        metadata: Vec::new(),
         data: Some(data),
     }
 }
@@ -196,7 +181,6 @@ impl Points {
             start_time_unix_nano: self.started,
             time_unix_nano: self.now,
             value: Some(value),
-            ..NumberDataPoint::default()
         }
     }
 
@@ -219,7 +203,6 @@ impl Points {
             sum: Some(times.sum_s()),
             scale: SCALE,
             positive,
-            ..ExponentialHistogramDataPoint::default()
         }
     }
 }
@@ -233,7 +216,7 @@ fn whole(key: &str, value: i64) -> KeyValue {
 }
 
 fn attribute(key: &str, value: Value) -> KeyValue {
-    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
 }
 
 fn signed(count: u64) -> i64 {

@@ -2,11 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use httperf_plan::{Plan, secrets};
 use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
 use httperf_stats::Summary;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::known_capacity::share_of_capacity;
 use crate::machine;
@@ -14,7 +13,7 @@ use crate::machine;
 /// The origin of a run: its start, its name, its command line.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    started: OffsetDateTime,
+    started: DateTime<Utc>,
     run: String,
     command: Vec<String>,
     open_files: u64,
@@ -27,7 +26,7 @@ impl Provenance {
         let words: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let command = secrets::command_line(&words);
-        Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
+        Self { started: Utc::now(), run: random_name(), command, open_files }
     }
 
     /// A name that no other run has.
@@ -46,9 +45,8 @@ impl Provenance {
     /// The origin as a document has it.
     #[must_use]
     pub fn part(self, plan: &Plan, summary: &Summary, ended_early: Option<EarlyEnd>) -> Part {
-        let started = self.started.replace_nanosecond(0).unwrap_or(self.started);
         Part {
-            started: started.format(&Rfc3339).unwrap_or_default(),
+            started: self.started.to_rfc3339_opts(SecondsFormat::Secs, true),
             run: Some(self.run),
             client: Some(plan.client),
             command: self.command,

@@ -274,7 +274,7 @@ fn a_signal_at_any_rank_ends_all_with_a_report() {
         let arguments = format!("{} {LOAD} --output {}", at(&bench, &name), bench.expand("@r.json"));
         let mut processes = fleet(2, &arguments);
         // Keeps the status of the program.
-        processes[rank].before = "timeout --preserve-status -s TERM 4".to_owned();
+        processes[rank].before = "timeout --foreground --preserve-status -s TERM 4".to_owned();
         let outcomes = run(&processes);
         let found = [outcomes[0].exit, outcomes[1].exit];
         assert_eq!(found, exits.map(Exit::Code), "{}", told(&outcomes));
@@ -448,8 +448,8 @@ fn what_a_launcher_says_is_enough() {
 #[test]
 fn ranks_that_do_not_meet_start_at_a_time_and_are_merged_later() {
     let bench = Bench::new();
-    let at = time::OffsetDateTime::now_utc() + Duration::from_secs(6);
-    let at = at.format(&time::format_description::well_known::Rfc3339).expect("a time can be written");
+    let at = chrono::Utc::now() + Duration::from_secs(6);
+    let at = at.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
     let arguments = format!(
         "--server 127.0.0.1 --port {} --rate 100 --num-conns 200 --start-at {at} --output {}",
         bench.port,

@@ -115,7 +115,7 @@ fn a_signal_at_any_rank_ends_the_trials_with_a_report() {
         bench.expand("@r.json")
     );
     let mut processes = fleet(2, &arguments);
-    processes[1].before = "timeout --preserve-status -s TERM 6".to_owned();
+    processes[1].before = "timeout --foreground --preserve-status -s TERM 6".to_owned();
     let outcomes = run(&processes);
     assert_eq!(outcomes[0].exit, Exit::Code(0), "{}", told(&outcomes));
     assert_eq!(outcomes[1].exit, Exit::Code(143), "{}", told(&outcomes));

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use chrono::NaiveDate;
 use httperf_plan::scenario::{Operand, Predicate, Test, Value};
 use memchr::memmem::{self, Finder};
-use time::{Date, Month};
 
 use super::filter::Source;
 use super::look::Malformed;
@@ -280,8 +280,7 @@ fn date_parts(text: &[u8]) -> Option<()> {
         number(&fixed[14..16])?,
         number(&fixed[17..])?,
     ];
-    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
-    Date::from_calendar_date(i32::from(year), month, u8::try_from(day).ok()?).ok()?;
+    NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())?;
     // A leap second is written as the 61st of its minute.
     let is_time = hour < 24 && minute < 60 && second <= 60;
     let digits = rest

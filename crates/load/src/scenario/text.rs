@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use httperf_plan::scenario::{Coding, StepText, TextPart, Value};
-use time::OffsetDateTime;
+use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
 
 use super::filter::{CompiledFilter, filtered};
 use super::look::Malformed;
@@ -251,10 +251,10 @@ fn write_uuid(uuid: u128, out: &mut Vec<u8>) {
 
 /// Writes a time to the microsecond, such as `2024-12-02T10:35:44.461731Z`.
 fn write_date(time: SystemTime, out: &mut Vec<u8>) {
-    let date = OffsetDateTime::from(time);
+    let date = DateTime::<Utc>::from(time);
     write_padded(u32::try_from(date.year()).unwrap_or_default(), 4, out);
     let fields = [
-        (b'-', u8::from(date.month())),
+        (b'-', date.month()),
         (b'-', date.day()),
         (b'T', date.hour()),
         (b':', date.minute()),
@@ -262,10 +262,10 @@ fn write_date(time: SystemTime, out: &mut Vec<u8>) {
     ];
     for (separator, number) in fields {
         out.push(separator);
-        write_padded(u32::from(number), 2, out);
+        write_padded(number, 2, out);
     }
     out.push(b'.');
-    write_padded(date.microsecond(), 6, out);
+    write_padded(date.timestamp_subsec_micros(), 6, out);
     out.push(b'Z');
 }
 

@@ -1,8 +1,8 @@
 //! Arguments about the processes that carry out a run together.
 
+use chrono::{DateTime, FixedOffset};
 use httperf_fleet::MeetingPlace;
 use httperf_fleet::rank::Rank;
-use time::OffsetDateTime;
 
 use crate::command_line::grammar::ParseStop;
 
@@ -16,7 +16,7 @@ pub struct FleetArgs {
     /// `--meet-timeout` in seconds.
     pub patience: Option<f64>,
     /// `--start-at`.
-    pub start_at: Option<OffsetDateTime>,
+    pub start_at: Option<DateTime<FixedOffset>>,
     /// `--allow-missing`.
     pub allows_missing: bool,
 }

@@ -1,8 +1,7 @@
 //! Several processes that carry out one run together.
 
+use chrono::DateTime;
 use httperf_fleet::rank::Rank;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::{Args, RankChoice};
 use crate::command_line::grammar::{Opt, ParseStop, Value};
@@ -53,7 +52,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              result of what --output has written. Their starts are as far apart as the clocks of their machines.",
         ])
         .apply(|args, value| {
-            let time = text(value).and_then(|text| OffsetDateTime::parse(text, &Rfc3339).ok());
+            let time = text(value).and_then(|text| DateTime::parse_from_rfc3339(text).ok());
             let expected =
                 || ParseStop::expected("--start-at", "a time such as 2026-11-23T15:00:00Z (RFC 3339)", value);
             args.fleet.start_at = Some(time.ok_or_else(expected)?);

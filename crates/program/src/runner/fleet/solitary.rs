@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use anyhow::bail;
+use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 use httperf_engine::{Agreement, StopRequest};
 use httperf_stats::Instant;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::values::SECONDS_MAX;
 
@@ -21,16 +20,16 @@ impl AtTime {
     ///
     /// # Errors
     /// If it is over, or too far away to be waited for.
-    pub(crate) fn new(time: OffsetDateTime) -> anyhow::Result<Self> {
+    pub(crate) fn new(time: DateTime<FixedOffset>) -> anyhow::Result<Self> {
         let now = httperf_fleet::now();
-        let at = Duration::try_from(time - OffsetDateTime::UNIX_EPOCH).unwrap_or_default();
+        let at = (time.to_utc() - DateTime::<Utc>::UNIX_EPOCH).to_std().unwrap_or_default();
         let Some(ahead) = at.checked_sub(now.wall) else {
-            let given = time.format(&Rfc3339).unwrap_or_default();
+            let given = time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
             let since = (now.wall.saturating_sub(at)).as_secs();
             bail!("--start-at: expected a time to come, got {given}, which was {since} s ago");
         };
         if ahead > Duration::from_secs(SECONDS_MAX.into()) {
-            let given = time.format(&Rfc3339).unwrap_or_default();
+            let given = time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
             let years = SECONDS_MAX / (365 * 86_400);
             bail!("--start-at: expected a time within the next {years} years, got {given}");
         }
