@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_stats::{Errors, Interval, Phase, StreamCounts, VisitCounts};
+use httperf_stats::{Errors, Interval, Merge as _, Phase, StreamCounts, VisitCounts};
 
 use crate::Distribution;
 
@@ -287,7 +287,7 @@ impl PhaseTotals {
         self.failed_calls += interval.failed_calls;
         self.errors.merge(&interval.errors);
         if let Some(visits) = &interval.visits {
-            self.visits.get_or_insert_default().add_ended(visits);
+            self.visits.get_or_insert_default().extend(visits);
         }
         if let Some(streams) = &interval.streams {
             self.streams.add(streams);

@@ -2,7 +2,7 @@
 
 use httperf_report::headings;
 use httperf_report::result::Document;
-use httperf_stats::{Classes, Interval, Phase};
+use httperf_stats::{Classes, Interval, Merge as _, Phase};
 
 use super::axis::Axis;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shade, Shape};

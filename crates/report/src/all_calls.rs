@@ -7,7 +7,7 @@
 
 use std::fmt::{self, Display};
 
-use httperf_stats::{CallOutcome, Failure, Summary, Timing, rank, samples_needed};
+use httperf_stats::{CallOutcome, Failure, Merge as _, Summary, Timing, rank, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
 use httperf_plan::{LeftOut, Plan, Workload};
-use httperf_stats::{CallOutcome, Summary, Timing};
+use httperf_stats::{CallOutcome, Merge as _, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
 use crate::causes::CauseFigures;

@@ -9,7 +9,7 @@
 use std::fmt::{self, Display};
 
 use httperf_plan::{Clients, Plan, Workload};
-use httperf_stats::{Summary, Timing};
+use httperf_stats::{Merge as _, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Tally;
+use crate::merge::{Merge, merge_fields};
 
 /// What replies said about HTTP/3 (`Alt-Svc`, RFC 7838), where connections begin over TCP and new ones go over QUIC once a
 /// server says that it speaks HTTP/3. Each worker learns for itself.
@@ -41,18 +42,19 @@ impl AltSvcSummary {
         let first = own.into_iter().chain(other).min();
         (self.first_seen_ns, self.port) = first.unzip();
     }
+}
 
-    /// Adds the figures of another part of the same run. Of different texts, the smaller in order are kept.
-    pub(crate) fn merge(&mut self, other: &Self) {
+merge_fields!(fn add_rest of AltSvcSummary {
+    apart: first_seen_ns, port;
+    add: followed, failures, broken, withdrawn;
+    least: other_host, obstacle;
+});
+
+impl Merge for AltSvcSummary {
+    /// Of different texts, the smaller in order are kept.
+    fn merge(&mut self, other: &Self) {
         self.take_earlier(other.first_seen_ns.zip(other.port));
-        self.followed += other.followed;
-        self.failures.merge(&other.failures);
-        self.broken += other.broken;
-        self.withdrawn += other.withdrawn;
-        for (own, their) in [(&mut self.other_host, &other.other_host), (&mut self.obstacle, &other.obstacle)]
-        {
-            *own = own.take().into_iter().chain(their.clone()).min();
-        }
+        self.add_rest(other);
     }
 }
 

@@ -240,6 +240,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
+    use crate::merge::Merge as _;
 
     /// Each value once.
     fn of(us: impl IntoIterator<Item = u64>) -> Classes {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
 use crate::{Failure, Tally};
 
 /// Cause of a failure.
@@ -291,11 +292,6 @@ impl FailureCauses {
         }
     }
 
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        other.counts.iter().for_each(|(kind, details)| self.counts.entry(*kind).or_default().merge(details));
-    }
-
     /// Number of failures of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -324,9 +320,14 @@ impl FailureCauses {
     }
 }
 
+merge_fields!(FailureCauses {
+    add: counts;
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     #[test]
     fn all_kinds_are_listed_once_and_in_order() {

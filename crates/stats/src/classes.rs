@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::Merge;
 use crate::{rank, samples_needed};
 
 /// Latencies of one interval of time, in classes: values in microseconds with their counts.
@@ -92,15 +93,6 @@ impl Classes {
         self.iter().map(|(us, count)| u128::from(u64::from(us) * u64::from(count))).sum()
     }
 
-    /// Adds the latencies of `other`. The order of merges makes no difference.
-    pub fn merge(&mut self, other: &Self) {
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.extend_from_slice(&other.counts);
-        // A stable sort detects the two ascending runs and takes linear time.
-        counts.sort_by_key(|&(us, _)| us);
-        *self = Self::from_sorted(counts);
-    }
-
     /// Creates a histogram from non-zero counts by ascending value, joining those of equal values.
     fn from_sorted(mut counts: Vec<(u32, u32)>) -> Self {
         counts.dedup_by(|(us, count), (us_before, count_before)| {
@@ -117,6 +109,17 @@ impl Classes {
     /// Number of latencies before the first whose value in microseconds is not `low`.
     pub(crate) fn count_while(&self, low: impl Fn(u32) -> bool) -> u64 {
         sum_of_counts(&self.counts[..self.counts.partition_point(|&(us, _)| low(us))])
+    }
+}
+
+impl Merge for Classes {
+    /// Adds the latencies of `other`. The order of merges makes no difference.
+    fn merge(&mut self, other: &Self) {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.extend_from_slice(&other.counts);
+        // A stable sort detects the two ascending runs and takes linear time.
+        counts.sort_by_key(|&(us, _)| us);
+        *self = Self::from_sorted(counts);
     }
 }
 

@@ -8,6 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::merge::merge_fields;
+
 /// Reason for a failed connection. A failed connection is one failure, regardless of the number of calls it
 /// carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,12 +87,9 @@ impl Errors {
     }
 }
 
-impl Errors {
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(other.counts).for_each(|(own, their)| *own += their);
-    }
-}
+merge_fields!(Errors {
+    add: counts;
+});
 
 /// Serializes as an object with the classes that occurred, keyed by their names in the report.
 impl Serialize for Errors {

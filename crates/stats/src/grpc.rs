@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Tally;
+use crate::merge::merge_fields;
 
 /// Figures of calls of gRPC.
 ///
@@ -78,21 +79,16 @@ impl GrpcSummary {
     pub fn ok(&self) -> u64 {
         self.statuses.count(OK)
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.statuses.merge(&other.statuses);
-        self.messages.merge(&other.messages);
-        self.untold += other.untold;
-        self.unanswered += other.unanswered;
-        self.received += other.received;
-        self.received_bytes += other.received_bytes;
-        self.malformed += other.malformed;
-    }
 }
+
+merge_fields!(GrpcSummary {
+    add: statuses, messages, untold, unanswered, received, received_bytes, malformed;
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     #[test]
     fn calls_are_counted_by_status_and_failures_by_what_is_said() {

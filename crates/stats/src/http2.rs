@@ -1,10 +1,9 @@
 //! Figures of HTTP/2 and HTTP/3: streams and how they ended, waits, and header compression.
 
-use std::ops::AddAssign;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
 use crate::{AltSvcSummary, QuicSummary, Tally, Timing, Warning};
 
 /// Figures of HTTP/2 or HTTP/3 in a run.
@@ -91,12 +90,9 @@ impl Compression {
     }
 }
 
-impl AddAssign for Compression {
-    fn add_assign(&mut self, other: Self) {
-        self.plain += other.plain;
-        self.encoded += other.encoded;
-    }
-}
+merge_fields!(Compression {
+    add: plain, encoded;
+});
 
 /// Settings of a server (RFC 9113, section 6.5.2), with the defaults for those it did not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -188,47 +184,15 @@ impl Http2Summary {
         }
         warnings
     }
-
-    /// Adds the figures of another part of the same run. Of different settings, the smaller in order are
-    /// kept.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.streams += other.streams;
-        self.concurrent_max = self.concurrent_max.max(other.concurrent_max);
-        self.concurrent_sum += other.concurrent_sum;
-        self.unprocessed += other.unprocessed;
-        self.retried += other.retried;
-        for (own, their) in [
-            (&mut self.spoken, &other.spoken),
-            (&mut self.resets_received, &other.resets_received),
-            (&mut self.resets_sent, &other.resets_sent),
-            (&mut self.goaways, &other.goaways),
-            (&mut self.violations, &other.violations),
-        ] {
-            own.merge(their);
-        }
-        self.stream_waits.merge(&other.stream_waits);
-        self.window_waits.merge(&other.window_waits);
-        self.request_headers += other.request_headers;
-        self.reply_headers += other.reply_headers;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        if let Some(their) = &other.quic {
-            self.quic.get_or_insert_default().merge(their);
-        }
-        if let Some(their) = &other.alt_svc {
-            self.alt_svc.get_or_insert_default().merge(their);
-        }
-        if let Some(their) = &other.first_violation
-            && self.first_violation.as_ref().is_none_or(|own| their < own)
-        {
-            self.first_violation = Some(their.clone());
-        }
-        self.server_settings = match (self.server_settings, other.server_settings) {
-            (Some(own), Some(their)) => Some(own.min(their)),
-            (own, their) => own.or(their),
-        };
-    }
 }
+
+merge_fields!(Http2Summary {
+    add: streams, concurrent_sum, unprocessed, retried, spoken, resets_received, resets_sent, goaways,
+        violations, stream_waits, window_waits, request_headers, reply_headers, bytes_sent, bytes_received,
+        quic, alt_svc;
+    max: concurrent_max;
+    least: first_violation, server_settings;
+});
 
 /// Returns how many there are of all names but these, and the most frequent of them; `None` if there are none.
 fn most_of(tally: &Tally, but: &[&str]) -> Option<(u64, String)> {
@@ -243,6 +207,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::merge::Merge as _;
 
     fn tally(counts: &[(&'static str, u64)]) -> Tally {
         let mut tally = Tally::default();

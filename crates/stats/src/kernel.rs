@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Timing;
+use crate::merge::merge_fields;
 
 /// Times of one such call by the kernel's clock, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +41,6 @@ impl KernelFigures {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.send_lag.merge(&other.send_lag);
-        self.service.merge(&other.service);
-        self.unstamped += other.unstamped;
-    }
-
     /// Share of these replies with a known service time; `None` if there are none.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
@@ -55,9 +50,14 @@ impl KernelFigures {
     }
 }
 
+merge_fields!(KernelFigures {
+    add: send_lag, service, unstamped;
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     #[test]
     fn known_times_are_added_and_missing_ones_counted() {

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::DurationMoments;
+use crate::merge::Merge;
 
 /// Bins kept in an array, as in the classic tool (0 to 100 s). Longer lifetimes are rare and go into a map.
 const DENSE_BINS: usize = 100_000;
@@ -28,12 +29,6 @@ impl Lifetimes {
     pub fn add(&mut self, lifetime: Duration) {
         self.moments.add(lifetime);
         self.add_to_bin(u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX), 1);
-    }
-
-    /// Adds the lifetimes of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.moments.merge(&other.moments);
-        other.bins().for_each(|(bin, count)| self.add_to_bin(bin, count));
     }
 
     fn add_to_bin(&mut self, bin: u64, count: u64) {
@@ -67,6 +62,14 @@ impl Lifetimes {
             }
         }
         0.0
+    }
+}
+
+impl Merge for Lifetimes {
+    /// Adds the lifetimes of `other`.
+    fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        other.bins().for_each(|(bin, count)| self.add_to_bin(bin, count));
     }
 }
 

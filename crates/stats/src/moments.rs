@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::merge::Merge;
+
 /// Moments of durations. Sums are integers, so they are exact and independent of order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DurationMoments {
@@ -86,19 +88,6 @@ impl DurationMoments {
         self.merge(&Self { count, sum_ns: u128::from(ns) * times, sum_ns2, min_ns: ns, max_ns: ns });
     }
 
-    /// Adds the values of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.min_ns = match (self.count, other.count) {
-            (0, _) => other.min_ns,
-            (_, 0) => self.min_ns,
-            _ => self.min_ns.min(other.min_ns),
-        };
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.sum_ns2 = self.sum_ns2.saturating_add(other.sum_ns2);
-    }
-
     /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -146,6 +135,21 @@ impl DurationMoments {
     }
 }
 
+impl Merge for DurationMoments {
+    /// Adds the values of `other`.
+    fn merge(&mut self, other: &Self) {
+        self.min_ns = match (self.count, other.count) {
+            (0, _) => other.min_ns,
+            (_, 0) => self.min_ns,
+            _ => self.min_ns.min(other.min_ns),
+        };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.sum_ns2 = self.sum_ns2.saturating_add(other.sum_ns2);
+    }
+}
+
 /// Moments of sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeMoments {
@@ -166,18 +170,6 @@ impl SizeMoments {
         self.max = self.max.max(size);
         self.count += 1;
         self.sum = self.sum.saturating_add(size);
-    }
-
-    /// Adds the values of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.min = match (self.count, other.count) {
-            (0, _) => other.min,
-            (_, 0) => self.min,
-            _ => self.min.min(other.min),
-        };
-        self.max = self.max.max(other.max);
-        self.count += other.count;
-        self.sum = self.sum.saturating_add(other.sum);
     }
 
     /// Number of values.
@@ -202,6 +194,20 @@ impl SizeMoments {
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+}
+
+impl Merge for SizeMoments {
+    /// Adds the values of `other`.
+    fn merge(&mut self, other: &Self) {
+        self.min = match (self.count, other.count) {
+            (0, _) => other.min,
+            (_, 0) => self.min,
+            _ => self.min.min(other.min),
+        };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
+
 /// Periods in which a worker was ready to run but did not: it was stopped, its processor ran something else,
 /// or its quota was exhausted. Whatever arrived meanwhile was noticed late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,10 +29,9 @@ impl Pauses {
         self.total += length;
         self.longest = self.longest.max(length);
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.total = self.total.max(other.total);
-        self.longest = self.longest.max(other.longest);
-    }
 }
+
+merge_fields!(Pauses {
+    add: count;
+    max: total, longest;
+});

@@ -1,11 +1,11 @@
 //! Figures of QUIC: datagrams, packets and what became of them, paths, buffers.
 
-use std::ops::AddAssign;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::{Merge, merge_fields};
 use crate::{Sizes, Timing};
 
 /// Figures of the QUIC below HTTP/3 in a run. They count in the phase in which they were taken: when a connection ended, or
@@ -71,13 +71,9 @@ pub struct EcnMarks {
     pub ce: u64,
 }
 
-impl AddAssign for EcnMarks {
-    fn add_assign(&mut self, other: Self) {
-        self.ect0 += other.ect0;
-        self.ect1 += other.ect1;
-        self.ce += other.ce;
-    }
-}
+merge_fields!(EcnMarks {
+    add: ect0, ect1, ce;
+});
 
 /// Sizes of the buffers of UDP sockets, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -98,13 +94,14 @@ pub struct BufferSize {
     pub granted: u64,
 }
 
-impl SocketBuffers {
-    /// Of two machines, the smaller of each is kept.
-    fn smaller(self, other: Self) -> Self {
-        let smaller = |one: BufferSize, other: BufferSize| {
-            std::cmp::min_by_key(one, other, |size| (size.granted, size.asked))
-        };
-        Self { receive: smaller(self.receive, other.receive), send: smaller(self.send, other.send) }
+merge_fields!(SocketBuffers {
+    add: receive, send;
+});
+
+/// Of two machines, the smaller is kept.
+impl Merge for BufferSize {
+    fn merge(&mut self, other: &Self) {
+        *self = std::cmp::min_by_key(*self, *other, |size| (size.granted, size.asked));
     }
 }
 
@@ -129,37 +126,18 @@ impl QuicSummary {
 
     /// Keeps sizes of buffers if they are the smallest.
     pub fn note_buffers(&mut self, buffers: SocketBuffers) {
-        self.buffers = Some(self.buffers.map_or(buffers, |own| own.smaller(buffers)));
-    }
-
-    /// Adds the figures of another part of the same run.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.datagrams_sent += other.datagrams_sent;
-        self.datagrams_received += other.datagrams_received;
-        self.packets_sent += other.packets_sent;
-        self.packets_lost += other.packets_lost;
-        self.bytes_lost += other.bytes_lost;
-        self.congestion_events += other.congestion_events;
-        self.mtu_probes_sent += other.mtu_probes_sent;
-        self.mtu_probes_lost += other.mtu_probes_lost;
-        self.black_holes += other.black_holes;
-        self.retries += other.retries;
-        self.handshake_datagrams_sent += other.handshake_datagrams_sent;
-        self.handshake_datagrams_received += other.handshake_datagrams_received;
-        self.rtt_min_ns = self.rtt_min_ns.into_iter().chain(other.rtt_min_ns).min();
-        self.rtt.merge(&other.rtt);
-        self.congestion_window.merge(&other.congestion_window);
-        self.mtu_max = self.mtu_max.max(other.mtu_max);
-        self.ecn += other.ecn;
-        self.ecn_unconfirmed += other.ecn_unconfirmed;
-        self.socket_drops += other.socket_drops;
-        self.sends_blocked += other.sends_blocked;
-        if let Some(their) = other.buffers {
-            self.note_buffers(their);
-        }
-        self.qlogs_cut += other.qlogs_cut;
+        self.buffers.merge(&Some(buffers));
     }
 }
+
+merge_fields!(QuicSummary {
+    add: datagrams_sent, datagrams_received, packets_sent, packets_lost, bytes_lost, congestion_events,
+        mtu_probes_sent, mtu_probes_lost, black_holes, retries, handshake_datagrams_sent,
+        handshake_datagrams_received, rtt, congestion_window, ecn, ecn_unconfirmed, socket_drops,
+        sends_blocked, buffers, qlogs_cut;
+    least: rtt_min_ns;
+    max: mtu_max;
+});
 
 #[cfg(test)]
 mod tests {

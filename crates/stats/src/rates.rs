@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::RateMoments;
+use crate::merge::Merge;
 use crate::nanos::whole;
 
 /// Time between rate samples.
@@ -85,12 +86,6 @@ impl RateWindows {
         }
     }
 
-    /// Adds the windows of other generators.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.generators.extend_from_slice(&other.generators);
-        self.generators.sort_unstable();
-    }
-
     /// Adds the windows of another worker of the same generator, which was sampled at the same instants. If
     /// one worker ended earlier, its last events count in the next window of the other.
     pub(crate) fn merge_worker(&mut self, other: &Self) {
@@ -135,6 +130,14 @@ impl RateWindows {
             sample
         });
         RateSamples { samples: samples.collect() }
+    }
+}
+
+impl Merge for RateWindows {
+    /// Adds the windows of other generators.
+    fn merge(&mut self, other: &Self) {
+        self.generators.extend_from_slice(&other.generators);
+        self.generators.sort_unstable();
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Timing;
+use crate::merge::merge_fields;
 
 /// Receive lag of the replies that the kernel stamped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,12 +30,6 @@ impl ReceiveFigures {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.lag.merge(&other.lag);
-        self.unstamped += other.unstamped;
-        self.clock_steps = self.clock_steps.max(other.clock_steps);
-    }
-
     /// Share of complete replies with a known lag; `None` if there are no replies.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
@@ -44,9 +39,15 @@ impl ReceiveFigures {
     }
 }
 
+merge_fields!(ReceiveFigures {
+    add: lag, unstamped;
+    max: clock_steps;
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     fn figures(lags: &[u64], unstamped: u64, clock_steps: u64) -> ReceiveFigures {
         let mut figures = ReceiveFigures { clock_steps, ..ReceiveFigures::default() };

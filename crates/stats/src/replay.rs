@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::Merge;
 use crate::{Sample, Timing};
 
 /// Recorded reply to a request that is made again.
@@ -84,8 +85,10 @@ impl ReplayFigures {
         changes.sort_by_key(|change| (std::cmp::Reverse(change.count), change.recorded, change.measured));
         changes
     }
+}
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+impl Merge for ReplayFigures {
+    fn merge(&mut self, other: &Self) {
         self.same += other.same;
         self.other_changes += other.other_changes;
         other.changes.iter().for_each(|change| self.add_change(*change));

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
+
 /// Check that a reply failed. A reply that failed several counts under the first in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -125,19 +127,11 @@ impl Mismatches {
     pub fn total(&self) -> u64 {
         Mismatch::ALL.into_iter().map(|mismatch| self.count(mismatch)).sum()
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.status += other.status;
-        self.undecodable += other.undecodable;
-        self.size += other.size;
-        self.hash += other.hash;
-        self.capture += other.capture;
-        self.check += other.check;
-        self.answer += other.answer;
-        self.close += other.close;
-        self.grpc += other.grpc;
-    }
 }
+
+merge_fields!(Mismatches {
+    add: status, undecodable, size, hash, capture, check, answer, close, grpc;
+});
 
 /// Compressed bodies that were decompressed successfully.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,17 +144,14 @@ pub struct Compressed {
     pub decoded_bytes: u64,
 }
 
-impl Compressed {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.replies += other.replies;
-        self.bytes += other.bytes;
-        self.decoded_bytes += other.decoded_bytes;
-    }
-}
+merge_fields!(Compressed {
+    add: replies, bytes, decoded_bytes;
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     #[test]
     fn mismatches_are_counted_by_kind() {

@@ -13,6 +13,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::{Merge, merge_fields};
 use crate::timing::MAX_US;
 use crate::{Classes, Errors, Fate, Instant};
 
@@ -55,13 +56,16 @@ pub struct VisitCounts {
 }
 
 impl VisitCounts {
-    /// Adds what happened in another interval, or in another part of the run.
-    pub fn add_ended(&mut self, other: &Self) {
-        self.completed += other.completed;
-        self.abandoned += other.abandoned;
-        self.checks_failed += other.checks_failed;
+    /// Appends what happened in the following interval.
+    pub fn extend(&mut self, next: &Self) {
+        self.merge(next);
+        self.open = next.open;
     }
 }
+
+merge_fields!(VisitCounts {
+    add: open, completed, abandoned, checks_failed;
+});
 
 /// Streams and WebSockets in one interval of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,14 +84,16 @@ pub struct StreamCounts {
 }
 
 impl StreamCounts {
-    /// Adds what happened in another interval, or in another part of the run.
-    pub fn add_counts(&mut self, other: &Self) {
-        self.events += other.events;
-        self.tokens += other.tokens;
-        self.sent += other.sent;
-        self.first.merge(&other.first);
+    /// Appends what happened in the following interval.
+    pub fn extend(&mut self, next: &Self) {
+        self.merge(next);
+        self.open = next.open;
     }
 }
+
+merge_fields!(StreamCounts {
+    add: open, events, tokens, sent, first;
+});
 
 /// Further figures of an interval, for those who watch a run. They are in no document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,13 +107,10 @@ pub struct WatchedClocks {
     pub cpu: Duration,
 }
 
-impl WatchedClocks {
-    fn merge(&mut self, other: &Self) {
-        self.service.merge(&other.service);
-        self.lag.merge(&other.lag);
-        self.cpu += other.cpu;
-    }
-}
+merge_fields!(WatchedClocks {
+    add: service, lag;
+    sum: cpu;
+});
 
 /// Events of one interval of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -181,8 +184,9 @@ impl Interval {
 
     /// Appends the following interval.
     fn extend(&mut self, next: &Self) {
-        self.add_counts(next);
-        self.length += next.length;
+        let length = self.length + next.length;
+        self.merge(next);
+        self.length = length;
         self.open = next.open;
         if let (Some(visits), Some(next)) = (&mut self.visits, next.visits) {
             visits.open = next.open;
@@ -191,43 +195,15 @@ impl Interval {
             streams.open = next.open;
         }
     }
-
-    /// Adds the same interval of another part of the run. The longer of the two lengths counts.
-    pub fn merge(&mut self, other: &Self) {
-        self.add_counts(other);
-        self.length = self.length.max(other.length);
-        self.open += other.open;
-        if let (Some(visits), Some(other)) = (&mut self.visits, other.visits) {
-            visits.open += other.open;
-        }
-        if let (Some(streams), Some(other)) = (&mut self.streams, &other.streams) {
-            streams.open += other.open;
-        }
-    }
-
-    fn add_counts(&mut self, other: &Self) {
-        self.arrivals += other.arrivals;
-        self.offered += other.offered;
-        self.sent += other.sent;
-        self.replies += other.replies;
-        self.http_errors += other.http_errors;
-        self.unexpected += other.unexpected;
-        self.error_replies += other.error_replies;
-        self.failed_calls += other.failed_calls;
-        self.errors.merge(&other.errors);
-        self.lag_max = self.lag_max.max(other.lag_max);
-        self.latency.merge(&other.latency);
-        if let Some(other) = &other.visits {
-            self.visits.get_or_insert_default().add_ended(other);
-        }
-        if let Some(other) = &other.streams {
-            self.streams.get_or_insert_default().add_counts(other);
-        }
-        if let Some(other) = &other.clocks {
-            self.clocks.get_or_insert_default().merge(other);
-        }
-    }
 }
+
+// The same interval of another part of the run.
+merge_fields!(Interval {
+    apart: from, phase;
+    max: length, lag_max;
+    add: arrivals, offered, sent, replies, http_errors, unexpected, error_replies, failed_calls, errors, open, latency,
+        visits, streams, clocks;
+});
 
 /// Time series of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -290,26 +266,6 @@ impl Series {
         Ok(())
     }
 
-    /// Adds the series of another part of the same run.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let mut theirs = other.clone();
-        while theirs.width < self.width {
-            theirs.coarsen();
-        }
-        while self.width < theirs.width {
-            self.coarsen();
-        }
-        for interval in theirs.intervals {
-            let place = self
-                .intervals
-                .binary_search_by_key(&(interval.phase, interval.from), |own| (own.phase, own.from));
-            match place {
-                Ok(index) => self.intervals[index].merge(&interval),
-                Err(index) => self.intervals.insert(index, interval),
-            }
-        }
-    }
-
     /// Appends the following interval.
     fn push(&mut self, interval: Interval) {
         match self.intervals.last_mut() {
@@ -327,6 +283,28 @@ impl Series {
         self.width *= 2;
         for interval in intervals {
             self.push(interval);
+        }
+    }
+}
+
+impl Merge for Series {
+    /// Adds the series of another part of the same run.
+    fn merge(&mut self, other: &Self) {
+        let mut theirs = other.clone();
+        while theirs.width < self.width {
+            theirs.coarsen();
+        }
+        while self.width < theirs.width {
+            self.coarsen();
+        }
+        for interval in theirs.intervals {
+            let place = self
+                .intervals
+                .binary_search_by_key(&(interval.phase, interval.from), |own| (own.phase, own.from));
+            match place {
+                Ok(index) => self.intervals[index].merge(&interval),
+                Err(index) => self.intervals.insert(index, interval),
+            }
         }
     }
 }
@@ -533,7 +511,7 @@ impl SeriesRecorder {
         done.length = from.saturating_sub(done.from);
         if done.length.is_zero() {
             // Events of an empty interval belong to the one that takes its place.
-            self.current.add_counts(&done);
+            self.current.merge(&done);
             return;
         }
         done.open = open;
@@ -554,7 +532,7 @@ impl SeriesRecorder {
         if self.unreported.len() < INTERVALS_MAX {
             let clocks = self.clocks.as_mut().map(|clocks| Box::new(clocks.take()));
             let mut told = Interval { clocks, ..done.clone() };
-            told.add_counts(&std::mem::take(&mut self.late));
+            told.merge(&std::mem::take(&mut self.late));
             let withdrawn = self.withdrawn.min(told.offered);
             told.offered -= withdrawn;
             self.withdrawn -= withdrawn;
@@ -575,7 +553,7 @@ impl SeriesRecorder {
         self.close(now, open, self.current.phase);
         // Events at the very end, just after an interval was completed, belong to that interval.
         if let Some(last) = self.series.intervals.last_mut() {
-            last.add_counts(&self.current);
+            last.merge(&self.current);
         }
         self.series
     }

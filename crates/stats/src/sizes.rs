@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
+
 /// Distribution of sizes in bytes, to 3 significant digits, with the exact maximum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizes {
@@ -19,14 +21,6 @@ impl Sizes {
     pub fn add(&mut self, size: u64) {
         *self.classes.entry(class_of(size)).or_default() += 1;
         self.max = self.max.max(size);
-    }
-
-    /// Adds the sizes of `other`, exactly.
-    pub fn merge(&mut self, other: &Self) {
-        for (&class, &count) in &other.classes {
-            *self.classes.entry(class).or_default() += count;
-        }
-        self.max = self.max.max(other.max);
     }
 
     /// Number of sizes.
@@ -55,6 +49,11 @@ impl Sizes {
     }
 }
 
+merge_fields!(Sizes {
+    add: classes;
+    max: max;
+});
+
 /// Rounds down to 3 significant digits.
 fn class_of(size: u64) -> u64 {
     let step = 10_u64.pow(size.checked_ilog10().unwrap_or(0).saturating_sub(2));
@@ -64,6 +63,7 @@ fn class_of(size: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     fn of(sizes: &[u64]) -> Sizes {
         let mut all = Sizes::default();

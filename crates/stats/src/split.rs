@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::{Merge, merge_fields};
 use crate::{CallOutcome, Sample, Timing};
 
 /// Maximum number of groups; calls of further groups are counted together.
@@ -44,7 +45,19 @@ impl Groups {
         self.group(&String::from_utf8_lossy(name)).add(sample);
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    fn group(&mut self, name: &str) -> &mut Group {
+        if !self.groups.contains_key(name) {
+            if self.groups.len() >= GROUPS_MAX {
+                return &mut self.other;
+            }
+            self.groups.insert(name.to_owned(), Group::default());
+        }
+        self.groups.get_mut(name).expect("it was inserted if it was missing")
+    }
+}
+
+impl Merge for Groups {
+    fn merge(&mut self, other: &Self) {
         for (name, group) in &other.groups {
             self.groups.entry(name.clone()).or_default().merge(group);
         }
@@ -56,16 +69,6 @@ impl Groups {
         {
             self.other.merge(&beyond);
         }
-    }
-
-    fn group(&mut self, name: &str) -> &mut Group {
-        if !self.groups.contains_key(name) {
-            if self.groups.len() >= GROUPS_MAX {
-                return &mut self.other;
-            }
-            self.groups.insert(name.to_owned(), Group::default());
-        }
-        self.groups.get_mut(name).expect("it was inserted if it was missing")
     }
 }
 
@@ -83,13 +86,11 @@ impl Group {
             self.service.add(sample.service().unwrap_or_default());
         }
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.outcomes.iter_mut().zip(other.outcomes).for_each(|(own, their)| *own += their);
-        self.latency.merge(&other.latency);
-        self.service.merge(&other.service);
-    }
 }
+
+merge_fields!(Group {
+    add: outcomes, latency, service;
+});
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::merge::merge_fields;
+
 /// Lowest status code counted.
 const FIRST: u16 = 100;
 
@@ -32,11 +34,6 @@ impl StatusCodes {
         self.counts[usize::from(status - FIRST)] += 1;
     }
 
-    /// Adds the counts of `other`.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(&*other.counts).for_each(|(own, their)| *own += their);
-    }
-
     /// Codes that occurred with their counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         (FIRST..).zip(self.counts.iter().copied()).filter(|&(_, count)| count > 0)
@@ -50,6 +47,10 @@ impl StatusCodes {
         classes
     }
 }
+
+merge_fields!(StatusCodes {
+    add: counts;
+});
 
 /// Returns the class of a status from 0 for 1xx to 4 for 5xx. Statuses from 600 on are among the latter.
 ///
@@ -97,6 +98,7 @@ impl JsonSchema for StatusCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     #[test]
     fn codes_are_counted_merged_and_written_by_number() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
 use crate::{Clocks, Instant, Sizes, Tally, Timing};
 
 /// Figures of replies that were read as event streams.
@@ -330,37 +331,13 @@ impl StreamSummary {
     pub fn share_coalesced(&self) -> Option<f64> {
         (self.events > 0).then(|| self.coalesced as f64 / self.events as f64)
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (own, their) in [
-            (&mut self.started, other.started),
-            (&mut self.completed, other.completed),
-            (&mut self.cut, other.cut),
-            (&mut self.unfinished, other.unfinished),
-            (&mut self.unfinished_with_event, other.unfinished_with_event),
-            (&mut self.without_event, other.without_event),
-            (&mut self.within_event, other.within_event),
-            (&mut self.events, other.events),
-            (&mut self.coalesced, other.coalesced),
-            (&mut self.comments, other.comments),
-            (&mut self.oversized, other.oversized),
-            (&mut self.unread, other.unread),
-        ] {
-            *own += their;
-        }
-        self.first_byte.merge(&other.first_byte);
-        self.first_event.merge(&other.first_event);
-        self.gap.merge(&other.gap);
-        self.longest_gap.merge(&other.longest_gap);
-        self.duration.merge(&other.duration);
-        self.events_per_stream.merge(&other.events_per_stream);
-        match (&mut self.model, &other.model) {
-            (Some(own), Some(their)) => own.merge(their),
-            (own @ None, Some(their)) => *own = Some(their.clone()),
-            (_, None) => {}
-        }
-    }
 }
+
+merge_fields!(StreamSummary {
+    add: started, completed, cut, unfinished, unfinished_with_event, without_event, within_event, events,
+        coalesced, comments, oversized, unread, first_byte, first_event, gap, longest_gap, duration,
+        events_per_stream, model;
+});
 
 impl ModelSummary {
     fn end(&mut self, reply: &ModelEnd, end: &StreamEnd) {
@@ -400,37 +377,18 @@ impl ModelSummary {
             self.per_token.add(time);
         }
     }
-
-    fn merge(&mut self, other: &Self) {
-        for (own, their) in [
-            (&mut self.answers, other.answers),
-            (&mut self.whole, other.whole),
-            (&mut self.told, other.told),
-            (&mut self.counted, other.counted),
-            (&mut self.prompt_tokens, other.prompt_tokens),
-            (&mut self.output_tokens, other.output_tokens),
-            (&mut self.undone, other.undone),
-            (&mut self.malformed, other.malformed),
-            (&mut self.good, other.good),
-            (&mut self.unfinished_with_token, other.unfinished_with_token),
-            (&mut self.unfinished_missed, other.unfinished_missed),
-        ] {
-            *own += their;
-        }
-        self.first_token.merge(&other.first_token);
-        self.token_gap.merge(&other.token_gap);
-        self.per_token.merge(&other.per_token);
-        self.prompt_sizes.merge(&other.prompt_sizes);
-        self.output_sizes.merge(&other.output_sizes);
-        self.finish_reasons.merge(&other.finish_reasons);
-        self.errors.merge(&other.errors);
-        self.foreign.merge(&other.foreign);
-    }
 }
+
+merge_fields!(ModelSummary {
+    add: answers, whole, told, counted, prompt_tokens, output_tokens, undone, malformed, good,
+        unfinished_with_token, unfinished_missed, first_token, token_gap, per_token, prompt_sizes,
+        output_sizes, finish_reasons, errors, foreign;
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

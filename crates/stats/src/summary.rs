@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
+use crate::merge::{Merge, merge_fields};
 use crate::{
     CallOutcome, Compressed, DurationMoments, Errors, Failure, FailureCauses, Groups, GrpcSummary,
     Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows,
@@ -208,22 +209,21 @@ pub struct ArrivalFigures {
     pub intervals_started: Timing,
 }
 
-impl ArrivalFigures {
+merge_fields!(fn add_rest of ArrivalFigures {
+    add: due, started, held, waiting, waits, light, opening, intervals_due, intervals_started;
+    apart: first_due, span_due, first_started, span_started;
+});
+
+impl Merge for ArrivalFigures {
     fn merge(&mut self, other: &Self) {
         let (own, their) = (self.spans(), other.spans());
         (self.first_due, self.span_due) = joined(own.map(|own| own[0]), their.map(|their| their[0]));
         (self.first_started, self.span_started) = joined(own.map(|own| own[1]), their.map(|their| their[1]));
-        self.due += other.due;
-        self.started += other.started;
-        self.held += other.held;
-        self.waiting += other.waiting;
-        self.waits.merge(&other.waits);
-        self.light.merge(&other.light);
-        self.opening.merge(&other.opening);
-        self.intervals_due.merge(&other.intervals_due);
-        self.intervals_started.merge(&other.intervals_started);
+        self.add_rest(other);
     }
+}
 
+impl ArrivalFigures {
     /// Beginning and length of the period in which arrivals were due, and of that in which they were started;
     /// `None` if there were none.
     fn spans(&self) -> Option<[(Duration, Duration); 2]> {
@@ -256,15 +256,10 @@ pub struct WarmUp {
     pub errors: Errors,
 }
 
-impl WarmUp {
-    fn merge(&mut self, other: &Self) {
-        self.duration = self.duration.max(other.duration);
-        self.connections += other.connections;
-        self.requests += other.requests;
-        self.replies += other.replies;
-        self.errors.merge(&other.errors);
-    }
-}
+merge_fields!(WarmUp {
+    max: duration;
+    add: connections, requests, replies, errors;
+});
 
 /// Durations of calls by two clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -284,12 +279,11 @@ impl Clocks {
             self.service.add(at - sent);
         }
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.latency.merge(&other.latency);
-        self.service.merge(&other.service);
-    }
 }
+
+merge_fields!(Clocks {
+    add: latency, service;
+});
 
 /// Figures of a session workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -326,24 +320,20 @@ pub struct SessionSummary {
     pub lengths: BTreeMap<u64, u64>,
 }
 
+merge_fields!(fn add_rest of SessionSummary {
+    apart: rates, windows;
+    add: completed, failed, connections;
+    sum: lifetime, failtime;
+    add: latency, service, failed_latency, unfinished, lengths;
+});
+
 impl SessionSummary {
     /// `durations`: lengths of the two measured phases.
     fn merge(&mut self, other: &Self, durations: [Duration; 2]) {
         self.windows = self.windows.or_of(&self.rates, self.completed, durations[0]);
         self.windows.merge(&other.windows.or_of(&other.rates, other.completed, durations[1]));
         self.rates = self.windows.samples();
-        self.completed += other.completed;
-        self.failed += other.failed;
-        self.connections += other.connections;
-        self.lifetime += other.lifetime;
-        self.failtime += other.failtime;
-        self.latency.merge(&other.latency);
-        self.service.merge(&other.service);
-        self.failed_latency.merge(&other.failed_latency);
-        self.unfinished.merge(&other.unfinished);
-        for (&length, count) in &other.lengths {
-            *self.lengths.entry(length).or_default() += count;
-        }
+        self.add_rest(other);
     }
 }
 
@@ -533,6 +523,16 @@ impl fmt::Display for Warning {
     }
 }
 
+merge_fields!(fn add_rest of Summary {
+    apart: window, reply_rates, reply_windows, sessions, slowest;
+    max: duration, connect_burst_max, stall, gave_up, begun_late;
+    add: connections, requests, answered_early, replies, concurrent_max, lifetimes, connect, response, calls, wait, lag,
+        pauses, receive, kernel, transfer, request_bytes, header_bytes, content_bytes, footer_bytes, statuses, status_codes,
+        mismatches, compressed, usage, errors, causes, tls, http2, periodic, closed_early, calls_not_offered,
+        arrivals_skipped, retries_exhausted, arrivals, unfinished, warmup, series, groups, visits, streams, grpc, websockets,
+        replay, calls_not_logged;
+});
+
 impl Summary {
     /// Checks that the summary is one that a run can have, as far as reports rely on it.
     ///
@@ -615,7 +615,7 @@ impl Summary {
         // Results without a window contribute their totals.
         let window = (self.window.is_some() || other.window.is_some()).then(|| {
             let mut both = self.in_window();
-            both += other.in_window();
+            both.merge(&other.in_window());
             both
         });
         self.window = window;
@@ -627,65 +627,13 @@ impl Summary {
             other.duration,
         ));
         self.reply_rates = self.reply_windows.samples();
-        self.duration = self.duration.max(other.duration);
-        self.connections += other.connections;
-        self.requests += other.requests;
-        self.answered_early += other.answered_early;
-        self.replies += other.replies;
-        self.concurrent_max += other.concurrent_max;
-        self.connect_burst_max = self.connect_burst_max.max(other.connect_burst_max);
-        self.lifetimes.merge(&other.lifetimes);
-        for (own, their) in self.calls.iter_mut().zip(&other.calls) {
-            own.latency.merge(&their.latency);
-            own.service.merge(&their.service);
+        match (&mut self.sessions, &other.sessions) {
+            (Some(own), Some(their)) => own.merge(their, durations),
+            (own @ None, Some(their)) => *own = Some(their.clone()),
+            (_, None) => {}
         }
-        for (own, their) in [
-            (&mut self.connect, &other.connect),
-            (&mut self.response, &other.response),
-            (&mut self.transfer, &other.transfer),
-            (&mut self.wait, &other.wait),
-            (&mut self.lag, &other.lag),
-            (&mut self.unfinished, &other.unfinished),
-        ] {
-            own.merge(their);
-        }
-        self.receive.merge(&other.receive);
-        self.request_bytes += other.request_bytes;
-        self.header_bytes += other.header_bytes;
-        self.content_bytes += other.content_bytes;
-        self.footer_bytes += other.footer_bytes;
-        self.statuses.iter_mut().zip(other.statuses).for_each(|(own, their)| *own += their);
-        self.status_codes.merge(&other.status_codes);
-        self.mismatches.merge(&other.mismatches);
-        self.compressed.merge(&other.compressed);
-        self.usage.merge(&other.usage);
-        self.pauses.merge(&other.pauses);
-        self.errors.merge(&other.errors);
-        self.causes.merge(&other.causes);
-        merge_option(&mut self.sessions, other.sessions.as_ref(), |own, their| own.merge(their, durations));
-        merge_option(&mut self.kernel, other.kernel.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.http2, other.http2.as_ref(), |own, their| own.merge(their));
-        self.periodic.0 += other.periodic.0;
-        self.periodic.1 += other.periodic.1;
-        self.closed_early += other.closed_early;
-        self.calls_not_offered += other.calls_not_offered;
-        self.arrivals_skipped += other.arrivals_skipped;
-        self.gave_up |= other.gave_up;
-        self.retries_exhausted += other.retries_exhausted;
-        self.arrivals.merge(&other.arrivals);
-        self.stall = self.stall.max(other.stall);
-        merge_option(&mut self.warmup, other.warmup.as_ref(), WarmUp::merge);
-        self.series.merge(&other.series);
         merge_slowest(&mut self.slowest, &other.slowest, slowest_kept);
-        merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
-        merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.streams, other.streams.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.grpc, other.grpc.as_ref(), |own, their| own.merge(their));
-        merge_option(&mut self.websockets, other.websockets.as_ref(), |own, their| own.merge(their));
-        self.calls_not_logged += other.calls_not_logged;
-        self.begun_late = self.begun_late.max(other.begun_late);
+        self.add_rest(other);
     }
 
     /// Events inside the measured phase; for results from versions that did not count them, the totals.
@@ -753,14 +701,6 @@ impl Summary {
             warnings.push(Warning::RetriesExhausted { sessions: self.retries_exhausted });
         }
         warnings
-    }
-}
-
-fn merge_option<T: Clone>(own: &mut Option<T>, their: Option<&T>, merge: impl FnOnce(&mut T, &T)) {
-    match (own, their) {
-        (Some(own), Some(their)) => merge(own, their),
-        (own @ None, Some(their)) => *own = Some(their.clone()),
-        (_, None) => {}
     }
 }
 

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::Merge;
+
 /// Number of names that a [`Tally`] tells apart. All error codes of HTTP/2 and HTTP/3 and all alerts of TLS with a name fit.
 const NAMES_MAX: usize = 64;
 
@@ -48,11 +50,6 @@ impl Tally {
         }
     }
 
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        other.counts.iter().for_each(|(name, count)| self.add_count(name.clone(), *count));
-    }
-
     /// Number of occurrences of a name.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
@@ -72,6 +69,13 @@ impl Tally {
             self.counts.iter().map(|(name, count)| (name.as_ref(), *count)).collect();
         names.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         names
+    }
+}
+
+impl Merge for Tally {
+    /// Adds the counts of `other`.
+    fn merge(&mut self, other: &Self) {
+        other.counts.iter().for_each(|(name, count)| self.add_count(name.clone(), *count));
     }
 }
 

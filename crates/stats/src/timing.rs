@@ -9,6 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::Merge;
 use crate::{Classes, DurationMoments};
 
 /// Range of the histogram: 1 µs to 1 h. Longer times count as 1 h; the moments stay exact.
@@ -48,12 +49,6 @@ impl Timing {
         }
     }
 
-    /// Adds the durations of `other`, exactly.
-    pub fn merge(&mut self, other: &Self) {
-        self.moments.merge(&other.moments);
-        self.histogram.add(&other.histogram).expect("both have the same bounds");
-    }
-
     /// Quantile: the least value at or below which this share (0 to 1) of the durations lie, to 3 significant
     /// digits; `None` if there are none.
     #[must_use]
@@ -62,6 +57,14 @@ impl Timing {
             let us = self.histogram.value_at_quantile(rounded_down(share));
             Duration::from_micros(us).min(Duration::from_secs_f64(self.moments.max()))
         })
+    }
+}
+
+impl Merge for Timing {
+    /// Adds the durations of `other`, exactly.
+    fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
     }
 }
 

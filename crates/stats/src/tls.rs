@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
 use crate::{SizeMoments, Tally, Timing};
 
 /// Figures of TLS in a run.
@@ -99,35 +100,6 @@ impl TlsSummary {
         }
     }
 
-    /// Adds the figures of another part of the same run. Values that cannot be combined are resolved in
-    /// favour of the first in alphabetical order.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.transport.merge(&other.transport);
-        for (own, their) in self.handshakes.iter_mut().zip(&other.handshakes) {
-            own.time.merge(&their.time);
-            own.sent.merge(&their.sent);
-            own.received.merge(&their.received);
-        }
-        self.hello_retries += other.hello_retries;
-        self.compressed_certificates += other.compressed_certificates;
-        self.truncated += other.truncated;
-        self.unclean_closes += other.unclean_closes;
-        self.early_requests += other.early_requests;
-        for (own, their) in [
-            (&mut self.versions, &other.versions),
-            (&mut self.ciphers, &other.ciphers),
-            (&mut self.groups, &other.groups),
-            (&mut self.signatures, &other.signatures),
-            (&mut self.protocols, &other.protocols),
-            (&mut self.failures, &other.failures),
-            (&mut self.errors, &other.errors),
-        ] {
-            own.merge(their);
-        }
-        merge_first(&mut self.first_failure, other.first_failure.as_ref());
-        merge_first(&mut self.certificate, other.certificate.as_ref());
-    }
-
     /// Returns the first failure if the first handshake failed and none ever succeeded, so the run as a whole
     /// failed.
     #[must_use]
@@ -136,13 +108,16 @@ impl TlsSummary {
     }
 }
 
-fn merge_first<T: Clone + Ord>(own: &mut Option<T>, their: Option<&T>) {
-    if let Some(their) = their
-        && own.as_ref().is_none_or(|own| their < own)
-    {
-        *own = Some(their.clone());
-    }
-}
+// Values that cannot be combined are resolved in favour of the first in alphabetical order.
+merge_fields!(TlsSummary {
+    add: transport, handshakes, hello_retries, compressed_certificates, truncated, unclean_closes,
+        early_requests, versions, ciphers, groups, signatures, protocols, failures, errors;
+    least: first_failure, certificate;
+});
+
+merge_fields!(HandshakeFigures {
+    add: time, sent, received;
+});
 
 /// Kind of handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -255,13 +230,9 @@ pub struct EarlyRequests {
     pub replayed: u64,
 }
 
-impl std::ops::AddAssign for EarlyRequests {
-    fn add_assign(&mut self, other: Self) {
-        self.accepted += other.accepted;
-        self.rejected += other.rejected;
-        self.replayed += other.replayed;
-    }
-}
+merge_fields!(EarlyRequests {
+    add: accepted, rejected, replayed;
+});
 
 /// Summary of a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -279,6 +250,7 @@ pub struct Certificate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     fn handshake(kind: HandshakeKind) -> Handshake<'static> {
         Handshake {
@@ -363,7 +335,7 @@ mod tests {
     #[test]
     fn early_requests_add_up() {
         let mut sum = EarlyRequests { accepted: 1, rejected: 2, replayed: 3 };
-        sum += EarlyRequests { accepted: 10, rejected: 20, replayed: 30 };
+        sum.merge(&EarlyRequests { accepted: 10, rejected: 20, replayed: 30 });
         assert_eq!(sum, EarlyRequests { accepted: 11, rejected: 22, replayed: 33 });
     }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
+
 /// Processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
@@ -30,11 +32,6 @@ impl CpuTime {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
         }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.user += other.user;
-        self.system += other.system;
     }
 }
 
@@ -124,15 +121,23 @@ pub struct Usage {
     pub udp: UdpLosses,
 }
 
-impl Usage {
-    /// Adds the usage of another part of the run, on another machine.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.cpu.add(other.cpu);
-        self.workers.extend_from_slice(&other.workers);
-        self.workers.sort_by_key(|worker| (worker.cpu.user, worker.cpu.system, worker.kept_waiting));
-        self.stolen += other.stolen;
-        self.processors += other.processors;
-        self.udp.receive += other.udp.receive;
-        self.udp.send += other.udp.send;
-    }
+merge_fields!(CpuTime {
+    sum: user, system;
+});
+
+merge_fields!(UdpLosses {
+    add: receive, send;
+});
+
+// What parts on several machines used.
+merge_fields!(Usage {
+    add: cpu, udp;
+    join: workers;
+    sum: stolen, processors;
+});
+
+/// All workers, in an order that does not depend on that of the parts.
+fn join(own: &mut Vec<ThreadUsage>, other: &Vec<ThreadUsage>) {
+    own.extend_from_slice(other);
+    own.sort_by_key(|worker| (worker.cpu.user, worker.cpu.system, worker.kept_waiting));
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::{Merge, merge_fields};
 use crate::{CallOutcome, DurationMoments, Group, Instant, Phase, Sample, StatusCodes, StreamCall, Timing};
 
 /// Visits of scenarios, by the load phase in which the visit, or the call, was due.
@@ -228,19 +229,16 @@ impl Visits {
         phases.for_each(|phase| total.merge(phase));
         total
     }
-
-    /// Adds the figures of another part of the same plan.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.phases.iter_mut().zip(&other.phases).for_each(|(own, their)| own.merge(their));
-        self.feed_used_up = self.feed_used_up.or(other.feed_used_up);
-    }
 }
 
-impl PhaseVisits {
-    fn merge(&mut self, other: &Self) {
-        self.scenarios.iter_mut().zip(&other.scenarios).for_each(|(own, their)| own.merge(their));
-    }
-}
+merge_fields!(Visits {
+    add: phases;
+    first_known: feed_used_up;
+});
+
+merge_fields!(PhaseVisits {
+    add: scenarios;
+});
 
 impl ScenarioVisits {
     /// Number of visits that ended or were cut short.
@@ -260,14 +258,11 @@ impl ScenarioVisits {
     pub fn time(&self) -> f64 {
         self.completed.moments.sum() + self.abandoned.moments.sum()
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.completed.merge(&other.completed);
-        self.abandoned.merge(&other.abandoned);
-        merge_unfinished(&mut self.unfinished, other.unfinished.as_deref());
-        self.steps.iter_mut().zip(&other.steps).for_each(|(own, their)| own.merge(their));
-    }
 }
+
+merge_fields!(ScenarioVisits {
+    add: completed, abandoned, unfinished, steps;
+});
 
 impl StepFigures {
     /// Number of checks that failed.
@@ -276,39 +271,18 @@ impl StepFigures {
         self.failed_checks.iter().sum()
     }
 
-    /// Counts calls that could not be made.
-    fn add_unmade(&mut self, obstacle: Obstacle, calls: u64) {
-        match self.unmade.iter_mut().find(|unmade| unmade.obstacle == obstacle) {
-            Some(unmade) => unmade.calls += calls,
-            None => self.unmade.push(UnmadeCalls { obstacle, calls }),
-        }
-    }
-
     /// Counts a reply whose status was not the expected one, 100 to 999.
     pub fn add_wrong_status(&mut self, status: u16) {
         self.failed_checks[0] += 1;
         self.wrong_statuses.get_or_insert_default().add(status);
     }
-
-    /// Adds the figures of the same step.
-    pub fn merge(&mut self, other: &Self) {
-        self.calls.merge(&other.calls);
-        self.drained += other.drained;
-        self.time.merge(&other.time);
-        self.checks_made += other.checks_made;
-        add_each(&mut self.failed_checks, &other.failed_checks);
-        if let Some(statuses) = &other.wrong_statuses {
-            self.wrong_statuses.get_or_insert_default().merge(statuses);
-        }
-        add_each(&mut self.failed_captures, &other.failed_captures);
-        self.abandoned += other.abandoned;
-        other.unmade.iter().for_each(|unmade| self.add_unmade(unmade.obstacle, unmade.calls));
-        merge_unfinished(&mut self.unfinished, other.unfinished.as_deref());
-        if let Some(streams) = &other.streams {
-            self.streams.get_or_insert_default().merge(streams);
-        }
-    }
 }
+
+merge_fields!(StepFigures {
+    add: calls, drained, time, checks_made, wrong_statuses, abandoned, unfinished, streams;
+    add_each: failed_checks, failed_captures;
+    add_unmade: unmade;
+});
 
 impl StepStreams {
     /// Adds the stream of a call.
@@ -322,30 +296,34 @@ impl StepStreams {
             }
         }
     }
+}
 
-    fn merge(&mut self, other: &Self) {
-        self.ended += other.ended;
-        self.cut += other.cut;
-        self.first_event.merge(&other.first_event);
-        self.first_token.merge(&other.first_token);
+merge_fields!(StepStreams {
+    add: ended, cut, first_event, first_token;
+});
+
+merge_fields!(Firsts {
+    add: times, unfinished;
+});
+
+fn add_unmade(own: &mut Vec<UnmadeCalls>, other: &Vec<UnmadeCalls>) {
+    other.iter().for_each(|unmade| count_unmade(own, unmade.obstacle, unmade.calls));
+}
+
+/// Counts calls that could not be made.
+fn count_unmade(all: &mut Vec<UnmadeCalls>, obstacle: Obstacle, calls: u64) {
+    match all.iter_mut().find(|unmade| unmade.obstacle == obstacle) {
+        Some(unmade) => unmade.calls += calls,
+        None => all.push(UnmadeCalls { obstacle, calls }),
     }
 }
 
-impl Firsts {
-    fn merge(&mut self, other: &Self) {
-        self.times.merge(&other.times);
-        self.unfinished += other.unfinished;
-    }
-}
-
-fn merge_unfinished(own: &mut Option<Box<Timing>>, other: Option<&Timing>) {
-    if let Some(other) = other {
-        own.get_or_insert_default().merge(other);
-    }
+fn first_known<T: Copy>(own: &mut Option<T>, other: &Option<T>) {
+    *own = own.or(*other);
 }
 
 /// Adds counts place by place. Steps with more checks than the others make the list longer: nothing is left out.
-fn add_each(own: &mut Vec<u64>, other: &[u64]) {
+fn add_each(own: &mut Vec<u64>, other: &Vec<u64>) {
     own.resize(own.len().max(other.len()), 0);
     own.iter_mut().zip(other).for_each(|(own, their)| *own += their);
 }
@@ -421,7 +399,7 @@ impl VisitsRecorder {
                     let step = &mut scenario.steps[step as usize];
                     step.abandoned += 1;
                     if let Some(obstacle) = obstacle {
-                        step.add_unmade(obstacle, 1);
+                        count_unmade(&mut step.unmade, obstacle, 1);
                     }
                 }
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::merge::merge_fields;
 use crate::{Clocks, Instant, Tally, Timing};
 
 /// Figures of WebSockets.
@@ -175,46 +176,19 @@ impl WebSocketSummary {
     pub fn share_coalesced(&self) -> Option<f64> {
         (self.pushed > 0).then(|| self.coalesced as f64 / self.pushed as f64)
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (own, their) in [
-            (&mut self.opened, other.opened),
-            (&mut self.refused, other.refused),
-            (&mut self.closed, other.closed),
-            (&mut self.cut, other.cut),
-            (&mut self.unfinished, other.unfinished),
-            (&mut self.sent, other.sent),
-            (&mut self.expected, other.expected),
-            (&mut self.answered, other.answered),
-            (&mut self.unanswered, other.unanswered),
-            (&mut self.received, other.received),
-            (&mut self.pushed, other.pushed),
-            (&mut self.coalesced, other.coalesced),
-            (&mut self.sent_bytes, other.sent_bytes),
-            (&mut self.received_bytes, other.received_bytes),
-            (&mut self.wire_sent_bytes, other.wire_sent_bytes),
-            (&mut self.wire_received_bytes, other.wire_received_bytes),
-            (&mut self.compressed, other.compressed),
-            (&mut self.pings, other.pings),
-        ] {
-            *own += their;
-        }
-        self.opening.merge(&other.opening);
-        self.duration.merge(&other.duration);
-        self.unfinished_messages.merge(&other.unfinished_messages);
-        self.round_trip.merge(&other.round_trip);
-        self.first_push.merge(&other.first_push);
-        self.gap.merge(&other.gap);
-        self.ping.merge(&other.ping);
-        self.closes.merge(&other.closes);
-        self.violations.merge(&other.violations);
-        self.refusals.merge(&other.refusals);
-    }
 }
+
+merge_fields!(WebSocketSummary {
+    add: opened, refused, closed, cut, unfinished, sent, expected, answered, unanswered, received, pushed,
+        coalesced, sent_bytes, received_bytes, wire_sent_bytes, wire_received_bytes, compressed, pings,
+        opening, duration, unfinished_messages, round_trip, first_push, gap, ping, closes, violations,
+        refusals;
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)

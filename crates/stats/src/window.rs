@@ -1,10 +1,12 @@
 //! Throughput: events inside the measured window.
 
-use std::ops::{AddAssign, Sub};
+use std::ops::Sub;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::merge::merge_fields;
 
 /// Counts of events inside the measured window, whichever phase the calls were due in.
 ///
@@ -36,19 +38,9 @@ pub struct Window {
     pub output_tokens: u64,
 }
 
-impl AddAssign for Window {
-    fn add_assign(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.requests += other.requests;
-        self.replies += other.replies;
-        self.sessions += other.sessions;
-        self.request_bytes += other.request_bytes;
-        self.reply_bytes += other.reply_bytes;
-        self.events += other.events;
-        self.messages += other.messages;
-        self.output_tokens += other.output_tokens;
-    }
-}
+merge_fields!(Window {
+    add: connections, requests, replies, sessions, request_bytes, reply_bytes, events, messages, output_tokens;
+});
 
 impl Sub for Window {
     type Output = Self;

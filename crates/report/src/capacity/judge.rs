@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_plan::objective::{Metric, Objective, Relation, Share};
 use httperf_stats::search::{self, BACKLOG_SHARE, Observed};
-use httperf_stats::{Classes, Interval, Phase, Summary};
+use httperf_stats::{Classes, Interval, Merge as _, Phase, Summary};
 
 use super::{CapacityOutcome, Cause, Trial};
 use crate::errors::ErrorFigures;

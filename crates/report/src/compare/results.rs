@@ -2,7 +2,7 @@
 
 use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Share};
 use httperf_stats::comparison::{Batches, Difference, Figure, Measured, Unknown, difference};
-use httperf_stats::{Interval, Phase, Summary, Timing};
+use httperf_stats::{Interval, Merge as _, Phase, Summary, Timing};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

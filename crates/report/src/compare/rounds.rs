@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use httperf_plan::objective::Metric;
-use httperf_stats::Timing;
 use httperf_stats::comparison::paired;
+use httperf_stats::{Merge as _, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -13,7 +13,7 @@ use std::fmt::{self, Display};
 
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Scope, Share};
-use httperf_stats::{CallOutcome, StepFigures, Summary, Timing, rank, samples_needed};
+use httperf_stats::{CallOutcome, Merge as _, StepFigures, Summary, Timing, rank, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

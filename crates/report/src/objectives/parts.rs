@@ -6,7 +6,8 @@ use std::time::Duration;
 use httperf_plan::objective::{Clock, Metric, Objective, Scope, ScopedObjective, Share};
 use httperf_plan::{Arrivals, Plan, Workload};
 use httperf_stats::{
-    CallOutcome, Firsts, PhaseVisits, ScenarioVisits, StepFigures, StepStreams, Summary, Timing, Visits,
+    CallOutcome, Firsts, Merge as _, PhaseVisits, ScenarioVisits, StepFigures, StepStreams, Summary, Timing,
+    Visits,
 };
 
 use super::{Judged, Times, overdue};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, ReplyClock, Resumption, Workload};
-use httperf_stats::{CallOutcome, Failure, HandshakeKind, Summary, Timing, samples_needed};
+use httperf_stats::{CallOutcome, Failure, HandshakeKind, Merge as _, Summary, Timing, samples_needed};
 
 use super::{Finding, Level, Reason, Verdict};
 use crate::figures::Steady;

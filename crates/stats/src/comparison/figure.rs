@@ -2,6 +2,7 @@
 
 use super::{BATCHES_MIN, BEYOND_MIN, Unknown, class_width};
 use crate::Classes;
+use crate::merge::Merge;
 
 /// Maximum number of batches; more are joined.
 const BATCHES_MAX: usize = 60;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::{Burst, Recorder};
+use crate::merge::Merge;
 use crate::{
     AltSvcSummary, Certificate, EarlyRequests, Handshake, HandshakeFailure, Http2Summary, Instant, TlsSummary,
 };
@@ -72,7 +73,7 @@ impl Recorder {
 
     /// Records the fate of requests sent as 0-RTT data.
     pub fn early_requests(&mut self, due: Instant, outcome: EarlyRequests) {
-        self.tls(due, |tls| tls.early_requests += outcome);
+        self.tls(due, |tls| tls.early_requests.merge(&outcome));
     }
 
     /// Records a reply delimited by the end of the connection that was not followed by a close_notify.

@@ -6,6 +6,7 @@ mod streams;
 use std::time::Duration;
 
 use crate::call::Slowest;
+use crate::merge::Merge;
 use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
@@ -235,7 +236,7 @@ impl Recorder {
     fn so_far(&self) -> Window {
         let mut all = self.measured.totals();
         if let Some(warmup) = &self.warmup {
-            all += warmup.totals();
+            all.merge(&warmup.totals());
         }
         all
     }

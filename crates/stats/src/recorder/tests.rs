@@ -1,4 +1,5 @@
 use super::*;
+use crate::merge::Merge;
 use crate::{
     CauseKind, Certificate, Compressed, EarlyRequests, Fate, Handshake, HandshakeFailure,
     HandshakeFailureClass, HandshakeKind, Mismatch, Mismatches, StreamCounts, StreamEnd, StreamNews, Timing,

@@ -8,7 +8,7 @@ use httperf_proto::http3;
 use httperf_proto::quic::{self, Figures};
 use httperf_proto::request::{Request, Scheme};
 use httperf_proto::{CallId, Engine, ReplyLimits};
-use httperf_stats::{Compression, EcnMarks, Http2Summary, ServerSettings, SocketBuffers};
+use httperf_stats::{Compression, EcnMarks, Http2Summary, Merge as _, ServerSettings, SocketBuffers};
 
 /// The options with which engines are made.
 #[derive(Debug)]
@@ -200,8 +200,8 @@ pub(super) fn add(summary: &mut Http2Summary, counts: &Counts) {
     for &(code, count) in &counts.goaways {
         summary.goaways.add_count(code.to_string(), count);
     }
-    summary.request_headers += compression(counts.headers_sent);
-    summary.reply_headers += compression(counts.headers_received);
+    summary.request_headers.merge(&compression(counts.headers_sent));
+    summary.reply_headers.merge(&compression(counts.headers_received));
     summary.bytes_sent += counts.bytes_sent;
     summary.bytes_received += counts.bytes_received;
 }
@@ -221,8 +221,8 @@ pub(super) fn add_http3(summary: &mut Http2Summary, counts: &http3::Counts) {
     if counts.goaways > 0 {
         summary.goaways.add_count("H3_NO_ERROR", counts.goaways);
     }
-    summary.request_headers += compression(counts.headers_sent);
-    summary.reply_headers += compression(counts.headers_received);
+    summary.request_headers.merge(&compression(counts.headers_sent));
+    summary.reply_headers.merge(&compression(counts.headers_received));
 }
 
 /// Figures of a socket of datagrams, which a connection of QUIC has for itself.
@@ -251,7 +251,7 @@ pub(super) fn add_quic(summary: &mut Http2Summary, figures: &Figures, socket: So
     quic.mtu_probes_lost += figures.mtu_probes_lost;
     quic.black_holes += figures.black_holes;
     quic.mtu_max = quic.mtu_max.max(figures.mtu);
-    quic.ecn += EcnMarks { ect0: figures.marks.ect0, ect1: figures.marks.ect1, ce: figures.marks.ce };
+    quic.ecn.merge(&EcnMarks { ect0: figures.marks.ect0, ect1: figures.marks.ect1, ce: figures.marks.ce });
     if let Some(least) = figures.rtt_min {
         quic.note_rtt(least);
         quic.add_path(figures.rtt, figures.congestion_window);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use httperf_stats::{Interval, Phase};
+use httperf_stats::{Interval, Merge as _, Phase};
 
 use crate::runner::gather::{Gathered, Gathering, Part};
 

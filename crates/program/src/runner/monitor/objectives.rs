@@ -10,7 +10,7 @@ use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Figure, Metric, Objective, Share};
 use httperf_report::ErrorFigures;
-use httperf_stats::{Classes, Interval, Phase, Series, rank, samples_needed};
+use httperf_stats::{Classes, Interval, Merge as _, Phase, Series, rank, samples_needed};
 
 use super::{Consumer, WatchOutcome};
 use crate::command_line::planning::can_watch;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Plan, Workload};
 use httperf_report::ErrorFigures;
-use httperf_stats::{Classes, Errors, Interval, Phase, StreamCounts, VisitCounts};
+use httperf_stats::{Classes, Errors, Interval, Merge as _, Phase, StreamCounts, VisitCounts};
 
 /// The number of intervals that are remembered one by one: five minutes of them.
 const RECENT_MAX: usize = 300;
@@ -194,14 +194,10 @@ impl Standing {
         so_far.lag_max = so_far.lag_max.max(interval.lag_max);
         so_far.latency.merge(&interval.latency);
         if let Some(visits) = &interval.visits {
-            let sum = so_far.visits.get_or_insert_default();
-            sum.add_ended(visits);
-            sum.open = visits.open;
+            so_far.visits.get_or_insert_default().extend(visits);
         }
         if let Some(streams) = &interval.streams {
-            let sum = so_far.streams.get_or_insert_default();
-            sum.add_counts(streams);
-            sum.open = streams.open;
+            so_far.streams.get_or_insert_default().extend(streams);
         }
         if interval.length < SHOWN_FROM {
             return;

@@ -2,7 +2,7 @@
 
 use httperf_engine::StopRequest;
 use httperf_plan::Precision;
-use httperf_stats::{BatchedEstimate, Classes, Interval, Phase, Series};
+use httperf_stats::{BatchedEstimate, Classes, Interval, Merge as _, Phase, Series};
 
 use super::{Consumer, WatchOutcome};
 

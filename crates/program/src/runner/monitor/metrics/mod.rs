@@ -21,7 +21,7 @@ use anyhow::Context;
 use httperf_metrics::{About, Meter, Now, RankTotals, influx, otlp};
 use httperf_plan::Plan;
 use httperf_report::verdict;
-use httperf_stats::{CallOutcome, CpuTime, Interval, Phase, Series, Summary, ThreadUsage};
+use httperf_stats::{CallOutcome, CpuTime, Interval, Merge as _, Phase, Series, Summary, ThreadUsage};
 
 use crate::command_line::args::{InfluxTarget, MetricsArgs};
 use crate::runner::Runner;
