@@ -7,6 +7,7 @@ pub mod markdown;
 pub mod pictures;
 pub mod release;
 
+mod columns;
 mod environment;
 mod exit_statuses;
 mod manual;
@@ -40,6 +41,7 @@ pub fn generated() -> Vec<Generated> {
         Generated { path: "docs/reference/exit-statuses.md", contents: exit_statuses::page() },
         Generated { path: "docs/reference/environment.md", contents: environment::page() },
     ];
+    generated.push(columns::page());
     generated.extend(schemas::pages());
     generated
 }

@@ -208,7 +208,7 @@ struct Row {
     text: String,
 }
 
-fn description(schema: &Value) -> Option<&str> {
+pub(crate) fn description(schema: &Value) -> Option<&str> {
     schema["description"].as_str()
 }
 
@@ -234,7 +234,7 @@ fn list(mut names: Vec<String>) -> String {
 }
 
 /// Text as a cell of a table.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     prose(text).replace('|', "\\|")
 }
 

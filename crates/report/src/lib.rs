@@ -4,6 +4,7 @@
 //! of these; what they say in the same words is public for them.
 
 pub mod capacity;
+pub mod columns;
 pub mod compare;
 pub mod fleet;
 pub mod headings;
@@ -25,7 +26,7 @@ mod answer;
 mod causes;
 mod classic;
 mod colours;
-mod csv_row;
+
 mod curves;
 mod details;
 mod diagnosis;
@@ -53,7 +54,7 @@ pub use answer::{answer, http_errors, statuses};
 pub use causes::{CauseFigures, only_cause};
 pub use classic::classic;
 pub use colours::Colours;
-pub use csv_row::{csv_header, csv_row};
+pub use columns::{csv_header, csv_row};
 pub use curves::PercentileCurve;
 pub use diagnosis::{no_reply, same_status};
 pub use differing::PLAN_OPTIONS;

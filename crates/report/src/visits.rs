@@ -10,7 +10,7 @@ use httperf_stats::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::csv_row::record;
+use crate::columns::record;
 use crate::figures::Times;
 use crate::forms::Screen;
 use crate::grid::{Column, Grid};

@@ -4,7 +4,7 @@
 use csv::{QuoteStyle, WriterBuilder};
 
 use super::{KEPT_UP, Run, Sweep, figures};
-use crate::csv_row;
+use crate::columns;
 use crate::number::fixed;
 
 /// Columns after those of a result. New columns go at the end; existing ones are never removed or redefined.
@@ -29,11 +29,11 @@ fn rows(sweep: &Sweep, writer: &mut WriterBuilder) -> String {
         let values = values.iter().map(|value| value.replace(['\t', '\r', '\n'], " "));
         writer.write_record(values).expect("writing to memory does not fail");
     };
-    write(csv_row::COLUMNS.iter().chain(&COLUMNS).map(|&name| name.to_owned()).collect());
+    write(columns::COLUMNS.iter().map(|column| column.name).chain(COLUMNS).map(str::to_owned).collect());
     let mut runs: Vec<&Run> = sweep.runs.iter().collect();
     runs.sort_by(|one, other| one.rate.total_cmp(&other.rate).then(one.repeat.cmp(&other.repeat)));
     for run in runs {
-        let mut values = csv_row::values(&run.result, &figures::reply_rates(&run.result));
+        let mut values = columns::values(&run.result, &figures::reply_rates(&run.result));
         values.extend(own_values(run));
         write(values);
     }
