@@ -86,7 +86,7 @@ impl Outputs {
 
     fn take(&mut self, option: &'static str, form: FileForm, value: Value<'_>) -> Result<(), ParseStop> {
         let mut name = None;
-        file(&mut name, option, value, StdoutMeans::Nothing)?;
+        file(&mut name, value, StdoutMeans::Nothing)?;
         name.into_iter().for_each(|name| self.set(option, form, name));
         Ok(())
     }
@@ -168,11 +168,7 @@ pub trait TakesOutputs: Sized {
                 let form = Form::named(&name).filter(|_| is_one);
                 let expected = || {
                     let (others, last) = Self::FORMATS.rsplit_once('|').unwrap_or(("", Self::FORMATS));
-                    ParseStop::expected(
-                        "--format",
-                        &format!("{} or {last}", others.replace('|', ", ")),
-                        value,
-                    )
+                    value.expected(&format!("{} or {last}", others.replace('|', ", ")))
                 };
                 args.outputs().form = form.ok_or_else(expected)?;
                 Ok(())

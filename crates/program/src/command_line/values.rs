@@ -13,13 +13,13 @@ pub(crate) fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
 }
 
 /// Reads a number above 0.
-pub(crate) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
-    positive_of(name, "a number", value)
+pub(crate) fn positive(value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
+    positive_of("a number", value)
 }
 
 /// Reads a number above 0; `what` it is, such as `a number of bytes`. Of one that is too large, the message says what the
 /// largest is.
-pub(crate) fn positive_of(name: &str, what: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
+pub(crate) fn positive_of(what: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
     let is_large = || {
         let digits = value.bytes();
         digits.iter().all(u8::is_ascii_digit) && digits.iter().any(|&digit| digit != b'0')
@@ -28,7 +28,7 @@ pub(crate) fn positive_of(name: &str, what: &str, value: Value<'_>) -> Result<No
         true => format!("{what} from 1 to {}", u32::MAX),
         false => format!("{what} above 0"),
     };
-    nonzero(value).ok_or_else(|| ParseStop::expected(name, &expected(), value))
+    nonzero(value).ok_or_else(|| value.expected(&expected()))
 }
 
 /// Reads a number above 0; `None` for anything else.
@@ -40,15 +40,10 @@ pub(crate) fn nonzero(value: Value<'_>) -> Option<NonZeroU32> {
 pub(crate) const SECONDS_MAX: u32 = 1_000_000_000;
 
 /// Reads a time in seconds, from 0 to [`SECONDS_MAX`].
-pub(crate) fn seconds(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+pub(crate) fn seconds(value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.seconds().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
-    let expected = || {
-        ParseStop::expected(
-            name,
-            &format!("a number of seconds from 0 to {SECONDS_MAX}, or a time such as 500ms"),
-            value,
-        )
-    };
+    let expected =
+        || value.expected(&format!("a number of seconds from 0 to {SECONDS_MAX}, or a time such as 500ms"));
     seconds.ok_or_else(expected)
 }
 
@@ -64,12 +59,11 @@ pub(crate) enum StdoutMeans {
 /// Reads the name of a file.
 pub(crate) fn file(
     place: &mut Option<OsString>,
-    name: &str,
     value: Value<'_>,
     stdout: StdoutMeans,
 ) -> Result<(), ParseStop> {
     if value.bytes().is_empty() || value.os_str() == STDOUT && stdout == StdoutMeans::Nothing {
-        return Err(ParseStop::expected(name, "the name of a file", value));
+        return Err(value.expected("the name of a file"));
     }
     *place = Some(value.os_str().to_owned());
     Ok(())

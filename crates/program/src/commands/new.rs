@@ -36,7 +36,7 @@ const WORKLOAD: &[Opt<NewArgs>] = &[
     Opt::with_value("base", "URL", "names the server that is asked for pages")
         .details(&["Default: http://127.0.0.1:8080, where `httperf serve` listens if nothing else is said."])
         .apply(|args, value| {
-            let expected = || ParseStop::expected("--base", "a URL such as https://shop.example", value);
+            let expected = || value.expected("a URL such as https://shop.example");
             let url = std::str::from_utf8(value.bytes()).map_err(|_| expected())?;
             let is_plain = !url.chars().any(|letter| letter.is_control() || "\"\\{}".contains(letter));
             HttpUrl::parse(value.bytes()).ok().filter(|_| is_plain).ok_or_else(expected)?;

@@ -51,11 +51,7 @@ const PICTURE: &[Opt<PlotArgs>] = &[
                 b"sweep" => What::Sweep,
                 b"compare" => What::Compare,
                 _ => {
-                    return Err(ParseStop::expected(
-                        "--what",
-                        "percentiles, timeline, sweep or compare",
-                        value,
-                    ));
+                    return Err(value.expected("percentiles, timeline, sweep or compare"));
                 }
             });
             Ok(())
@@ -66,20 +62,20 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             args.style.theme = match value.bytes() {
                 b"light" => Theme::Light,
                 b"dark" => Theme::Dark,
-                _ => return Err(ParseStop::expected("--theme", "light or dark", value)),
+                _ => return Err(value.expected("light or dark")),
             };
             Ok(())
         }),
     Opt::with_value("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
         .details(&["Default: 800."])
         .apply(|args, value| {
-            args.style.width = size("--width", value)?;
+            args.style.width = size(value)?;
             Ok(())
         }),
     Opt::with_value("height", "PIXELS", "sets the height of the picture, from 300 to 4000")
         .details(&["Default: what suits the picture."])
         .apply(|args, value| {
-            args.style.height = Some(size("--height", value)?);
+            args.style.height = Some(size(value)?);
             Ok(())
         }),
 ];
@@ -89,7 +85,7 @@ const OUTPUT: &[Opt<PlotArgs>] = &[
         .details(&["A name that ends in .svg or .png says the form; --format says it for any name."])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--output", "the name of a file", value));
+                return Err(value.expected("the name of a file"));
             }
             args.output = Some(value.os_str().to_owned()).filter(|name| name != STDOUT);
             Ok(())
@@ -100,18 +96,16 @@ const OUTPUT: &[Opt<PlotArgs>] = &[
             args.format = Some(match value.bytes() {
                 b"svg" => Format::Svg,
                 b"png" => Format::Png,
-                _ => return Err(ParseStop::expected("--format", "svg or png", value)),
+                _ => return Err(value.expected("svg or png")),
             });
             Ok(())
         }),
 ];
 
-fn size(option: &str, value: Value<'_>) -> Result<u32, ParseStop> {
+fn size(value: Value<'_>) -> Result<u32, ParseStop> {
     let pixels = value.unsigned().and_then(|pixels| u32::try_from(pixels).ok());
     let expected = format!("pixels from {} to {}", SIZES.start(), SIZES.end());
-    pixels
-        .filter(|pixels| SIZES.contains(pixels))
-        .ok_or_else(|| ParseStop::expected(option, &expected, value))
+    pixels.filter(|pixels| SIZES.contains(pixels)).ok_or_else(|| value.expected(&expected))
 }
 
 /// The arguments.

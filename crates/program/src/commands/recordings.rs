@@ -25,16 +25,15 @@ pub(crate) const CLIENT_BY: &[&str] = &[
 
 /// Reads the value of `--format`: the format, and its text.
 pub(crate) fn format(value: Value<'_>) -> Result<(Format, String), ParseStop> {
-    let text = std::str::from_utf8(value.bytes())
-        .map_err(|_| ParseStop::expected("--format", "a format in UTF-8", value))?;
-    let format = Format::parse(text).map_err(|flaw| ParseStop::rejected(format!("--format: {flaw}")))?;
+    let text = std::str::from_utf8(value.bytes()).map_err(|_| value.expected("a format in UTF-8"))?;
+    let format = Format::parse(text).map_err(|flaw| value.rejected(flaw))?;
     Ok((format, text.to_owned()))
 }
 
 /// Reads the value of `--client-by`: the parts, and their text.
 pub(crate) fn client_by(value: Value<'_>) -> Result<(By, String), ParseStop> {
     let text = String::from_utf8_lossy(value.bytes()).into_owned();
-    let by = text.parse().map_err(|reason| ParseStop::rejected(format!("--client-by: {reason}")))?;
+    let by = text.parse().map_err(|reason| value.rejected(reason))?;
     Ok((by, text))
 }
 
@@ -42,5 +41,5 @@ pub(crate) fn client_by(value: Value<'_>) -> Result<(By, String), ParseStop> {
 pub(crate) fn idle(value: Value<'_>) -> Result<Duration, ParseStop> {
     let seconds = value.seconds().filter(|seconds| *seconds > 0.0);
     let idle = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    idle.ok_or_else(|| ParseStop::expected("--idle", "a number of seconds above 0", value))
+    idle.ok_or_else(|| value.expected("a number of seconds above 0"))
 }

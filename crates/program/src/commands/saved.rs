@@ -12,7 +12,7 @@ use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{Form, Screen, Written as _, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order};
 use crate::command_line::outputs::ReadFile;
 use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
@@ -56,7 +56,7 @@ pub mod report {
                 let form = Form::named(&String::from_utf8_lossy(value.bytes()));
                 let expected = || {
                     let names = Form::ALL.map(Form::name);
-                    ParseStop::expected("--format", &format!("one of {}", names.join(", ")), value)
+                    value.expected(&format!("one of {}", names.join(", ")))
                 };
                 args.form = form.ok_or_else(expected)?;
                 Ok(())
@@ -146,7 +146,7 @@ pub mod merge {
         &[Opt::with_value("output", "FILE", "writes the sum to a file instead of standard output").apply(
             |args, value| {
                 if value.bytes().is_empty() {
-                    return Err(ParseStop::expected("--output", "the name of a file", value));
+                    return Err(value.expected("the name of a file"));
                 }
                 args.output =
                     Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);

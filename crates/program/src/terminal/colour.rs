@@ -27,7 +27,7 @@ impl ColourChoice {
             b"auto" => Ok(Self::Auto),
             b"always" => Ok(Self::Always),
             b"never" => Ok(Self::Never),
-            _ => Err(ParseStop::expected("--color", "auto, always or never", value)),
+            _ => Err(value.expected("auto, always or never")),
         }
     }
 

@@ -12,6 +12,7 @@ pub use option::{Opt, OptDescription, Tier, ValueForm};
 pub use parse::{Flag, Given, Order, Word, parse};
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::{number, secrets, units};
@@ -59,11 +60,19 @@ pub struct Group<A: 'static> {
 /// The value an option was given, and how it was named.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
+    /// The long name of the option, without dashes.
+    option: &'static str,
     given: Option<&'a [u8]>,
     by_letter: bool,
 }
 
 impl<'a> Value<'a> {
+    /// The long name of the option, without dashes.
+    #[must_use]
+    pub fn option(self) -> &'static str {
+        self.option
+    }
+
     /// The value, or `None` if there was none (a flag, or an optional value left out).
     #[must_use]
     pub fn given(self) -> Option<&'a [u8]> {
@@ -86,6 +95,23 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn os_str(self) -> &'a OsStr {
         OsStr::from_bytes(self.bytes())
+    }
+
+    /// Stops with the wording of newer options: ``--NAME: expected WHAT, got `VALUE` ``.
+    #[must_use]
+    pub fn expected(self, what: &str) -> ParseStop {
+        let bytes = self.bytes();
+        let shown = std::str::from_utf8(bytes).map(|text| secrets::value(self.option, text));
+        let shown = shown.map_or_else(|_| bytes.to_vec(), String::into_bytes);
+        ParseStop::rejected(
+            [format!("--{}: expected {what}, got `", self.option).as_bytes(), &shown, b"`"].concat(),
+        )
+    }
+
+    /// Stops with what is wrong with the value: `--NAME: WRONG`.
+    #[must_use]
+    pub fn rejected(self, wrong: impl Display) -> ParseStop {
+        ParseStop::rejected(format!("--{}: {wrong}", self.option))
     }
 
     /// The value as a decimal number of the classic tool's syntax, not negative.
@@ -149,15 +175,6 @@ impl ParseStop {
     #[must_use]
     pub fn illegal(text: &str, value: Value<'_>) -> Self {
         Self::rejected([text.as_bytes(), b" ", value.bytes()].concat())
-    }
-
-    /// The wording of newer options: ``--NAME: expected WHAT, got `VALUE` ``.
-    #[must_use]
-    pub fn expected(name: &str, what: &str, value: Value<'_>) -> Self {
-        let bytes = value.bytes();
-        let shown = std::str::from_utf8(bytes).map(|text| secrets::value(name.trim_start_matches('-'), text));
-        let shown = shown.map_or_else(|_| bytes.to_vec(), String::into_bytes);
-        Self::rejected([format!("{name}: expected {what}, got `").as_bytes(), &shown, b"`"].concat())
     }
 
     /// A message of its own, with exit status 1.

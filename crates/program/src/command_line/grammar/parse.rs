@@ -298,7 +298,7 @@ impl<'a, A, B> Reader<'a, A, B> {
             | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
         };
         self.behind = value.is_none().then_some(Flag { option: text, by_letter: false });
-        Ok(Item::Option(option, Value { given: value, by_letter: false }))
+        Ok(Item::Option(option, Value { option: text.long, given: value, by_letter: false }))
     }
 
     /// Reads the next of a group of letters such as `-vvd1`: the first that takes a value takes what is left of the
@@ -318,7 +318,7 @@ impl<'a, A, B> Reader<'a, A, B> {
             })?),
         };
         self.behind = value.is_none().then_some(Flag { option: text, by_letter: true });
-        Ok(Item::Option(option, Value { given: value, by_letter: true }))
+        Ok(Item::Option(option, Value { option: text.long, given: value, by_letter: true }))
     }
 }
 

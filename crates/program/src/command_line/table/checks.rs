@@ -24,14 +24,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let expected = "statuses such as 200,204,3xx or 200-299";
-            args.material.replies.expect.statuses = Some(parse("--expect-status", expected, value)?);
+            args.material.replies.expect.statuses = Some(parse(expected, value)?);
             Ok(())
         }),
     Opt::with_value("expect-size", "N[-M]", "counts replies with bodies of other sizes as unexpected")
         .details(&["In bytes, of the body as it was before it was compressed. As --expect-status."])
         .apply(|args, value| {
             let expected = "a number of bytes, or a range such as 100-200";
-            args.material.replies.expect.size = Some(parse("--expect-size", expected, value)?);
+            args.material.replies.expect.size = Some(parse(expected, value)?);
             Ok(())
         }),
     Opt::with_value(
@@ -43,14 +43,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              was compressed. As --expect-status."])
     .apply(|args, value| {
         let expected = "sha256: and 64 hexadecimal digits";
-        args.material.replies.expect.sha256 = Some(parse("--expect-body-hash", expected, value)?);
+        args.material.replies.expect.sha256 = Some(parse(expected, value)?);
         Ok(())
     }),
 ];
 
-fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, ParseStop> {
+fn parse<T: FromStr>(expected: &str, value: Value<'_>) -> Result<T, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
-    text.and_then(|text| text.parse().ok()).ok_or_else(|| ParseStop::expected(option, expected, value))
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| value.expected(expected))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use chrono::DateTime;
 use httperf_fleet::rank::Rank;
 
 use crate::command_line::args::{Args, RankChoice};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 _ => text(value).and_then(|text| text.parse::<Rank>().ok()).map(RankChoice::Given),
             };
             let expected = || {
-                ParseStop::expected("--fleet", "auto, or a rank and the number of ranks such as 0/4", value)
+                value.expected("auto, or a rank and the number of ranks such as 0/4")
             };
             args.fleet.rank = Some(choice.ok_or_else(expected)?);
             Ok(())
@@ -36,14 +36,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let place = text(value).and_then(|text| text.parse().ok());
-            let expected = || ParseStop::expected("--meet", "HOST:PORT of rank 0, or dir:PATH", value);
+            let expected = || value.expected("HOST:PORT of rank 0, or dir:PATH");
             args.fleet.meet = Some(place.ok_or_else(expected)?);
             Ok(())
         }),
     Opt::with_value("meet-timeout", "X", "waits X seconds for ranks that have not come yet")
         .details(&["Default: 120."])
         .apply(|args, value| {
-            args.fleet.patience = Some(seconds("--meet-timeout", value)?);
+            args.fleet.patience = Some(seconds(value)?);
             Ok(())
         }),
     Opt::with_value("start-at", "TIME", "starts at this time, such as 2026-11-23T15:00:00Z")
@@ -54,7 +54,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let time = text(value).and_then(|text| DateTime::parse_from_rfc3339(text).ok());
             let expected =
-                || ParseStop::expected("--start-at", "a time such as 2026-11-23T15:00:00Z (RFC 3339)", value);
+                || value.expected("a time such as 2026-11-23T15:00:00Z (RFC 3339)");
             args.fleet.start_at = Some(time.ok_or_else(expected)?);
             Ok(())
         }),

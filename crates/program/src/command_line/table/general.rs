@@ -36,7 +36,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             if hints::is_foreign_debug_value(value.bytes()) {
-                return Err(ParseStop::expected("--debug", "a number", value));
+                return Err(value.expected("a number"));
             }
             args.notices.push(NO_DEBUGGING.to_owned());
             Ok(())

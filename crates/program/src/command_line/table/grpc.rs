@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::material::file;
 use crate::command_line::args::{Args, GrpcData, GrpcMethod, os_string};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::Opt;
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -24,7 +24,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let method = GrpcMethod::parse(value.bytes());
             args.grpc.method = Some(method.ok_or_else(|| {
-                ParseStop::expected("--grpc", "a method such as grpc.health.v1.Health/Check", value)
+                value.expected("a method such as grpc.health.v1.Health/Check")
             })?);
             Ok(())
         }),
@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             args.grpc.data = Some(match value.bytes().strip_prefix(b"@") {
-                Some(b"") => return Err(ParseStop::expected("--grpc-data", "JSON or @FILE", value)),
+                Some(b"") => return Err(value.expected("JSON or @FILE")),
                 Some(name) => GrpcData::File(os_string(name)),
                 None => GrpcData::Text(value.bytes().to_vec()),
             });
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("grpc-raw", "FILE", "sends the bytes of a file as the message of calls of gRPC")
         .details(&["An encoded message, without the prefix of five bytes. Nobody is asked what it means."])
         .apply(|args, value| {
-            args.grpc.raw = Some(file("--grpc-raw", value)?);
+            args.grpc.raw = Some(file(value)?);
             Ok(())
         }),
     Opt::flag("grpc-stream", "takes the messages of a reply for a stream, with --grpc-raw").apply(|args, _| {
@@ -57,7 +57,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .common()
         .details(&["May be given more than once. Imports are looked for in --proto-path. No compiler is needed."])
         .apply(|args, value| {
-            args.grpc.protos.push(file("--proto", value)?);
+            args.grpc.protos.push(file(value)?);
             Ok(())
         }),
     Opt::with_value("proto-path", "DIR", "looks in this folder for what .proto files import")
@@ -65,13 +65,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "May be given more than once. Default: the working directory, then the folders of the --proto files.",
         ])
         .apply(|args, value| {
-            args.grpc.proto_paths.push(file("--proto-path", value)?);
+            args.grpc.proto_paths.push(file(value)?);
             Ok(())
         }),
     Opt::with_value("protoset", "FILE", "takes a service and its messages from a set of descriptors")
         .details(&["As `protoc --descriptor_set_out=FILE --include_imports` writes it. May be given more than once."])
         .apply(|args, value| {
-            args.grpc.protosets.push(file("--protoset", value)?);
+            args.grpc.protosets.push(file(value)?);
             Ok(())
         }),
     Opt::with_value("grpc-deadline", "X", "tells the server that a call has X seconds")
@@ -80,9 +80,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              are waited for here.",
         ])
         .apply(|args, value| {
-            let deadline = Duration::from_secs_f64(seconds("--grpc-deadline", value)?);
+            let deadline = Duration::from_secs_f64(seconds(value)?);
             if deadline.is_zero() {
-                return Err(ParseStop::expected("--grpc-deadline", "a time above 0", value));
+                return Err(value.expected("a time above 0"));
             }
             args.grpc.deadline = Some(deadline);
             Ok(())

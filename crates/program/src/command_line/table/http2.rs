@@ -21,7 +21,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
     ])
     .apply(|args, value| {
-        args.http2.streams = Some(positive("--streams", value)?);
+        args.http2.streams = Some(positive(value)?);
         Ok(())
     }),
     Opt::flag(
@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          the window with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
     ])
     .apply(|args, value| {
-        args.http2.window = Some(size("--h2-window", value)?);
+        args.http2.window = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window."])
     .apply(|args, value| {
-        args.http2.connection_window = Some(size("--h2-connection-window", value)?);
+        args.http2.connection_window = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -68,25 +68,22 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          `m` behind the number counts in 1024s.",
     ])
     .apply(|args, value| {
-        args.http2.header_table = Some(size("--h2-header-table", value)?);
+        args.http2.header_table = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
         .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
         .apply(|args, value| {
-            args.http2.max_frame = Some(size("--h2-max-frame", value)?);
+            args.http2.max_frame = Some(size(value)?);
             Ok(())
         }),
 ];
 
-pub(super) fn size<const MIN: u32, const MAX: u32>(
-    option: &str,
-    value: Value<'_>,
-) -> Result<Bounded<MIN, MAX>, ParseStop> {
+pub(super) fn size<const MIN: u32, const MAX: u32>(value: Value<'_>) -> Result<Bounded<MIN, MAX>, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
     let size = text.and_then(|text| parse_size(text).ok()).and_then(|size| u32::try_from(size).ok());
     size.and_then(|size| Bounded::try_from(size).ok())
-        .ok_or_else(|| ParseStop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
+        .ok_or_else(|| value.expected(&format!("a number of bytes from {MIN} to {MAX}")))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use httperf_plan::{Arrivals, THREADS_MAX};
 
 use super::schedule::{parse_period, parse_rate};
 use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::Opt;
 use crate::command_line::values::{SECONDS_MAX, nonzero, positive, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         let duration = value.seconds().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
         let expected = || {
             let what = format!("a number of seconds above 0, at most {SECONDS_MAX}, or a time such as 30s");
-            ParseStop::expected("--duration", &what, value)
+            value.expected(&what)
         };
         args.load.duration = duration.ok_or_else(expected)?;
         Ok(())
@@ -44,7 +44,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          at a time or one. Not for session workloads. --connections N is the same, as other tools call it.",
     ])
     .apply(|args, value| {
-        args.load.concurrency = Some(positive("--concurrency", value)?);
+        args.load.concurrency = Some(positive(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -57,7 +57,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          is --streams that says so.",
     ])
     .apply(|args, value| {
-        args.load.pipeline = Some(positive("--pipeline", value)?);
+        args.load.pipeline = Some(positive(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -67,7 +67,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 0. With --burst-length, between bursts. A call is due when the pause is over."])
     .apply(|args, value| {
-        args.load.call_pause = seconds("--call-pause", value)?;
+        args.load.call_pause = seconds(value)?;
         Ok(())
     }),
     Opt::with_value(
@@ -88,7 +88,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
         let arrivals = arrivals.ok_or_else(|| {
-            ParseStop::expected("--request-rate", "a number of calls per second such as 100 or 2k", value)
+            value.expected("a number of calls per second such as 100 or 2k")
         })?;
         args.load.call_arrivals = Some(arrivals);
         Ok(())
@@ -104,7 +104,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let arrivals = parse_period(value.bytes())?;
         if arrivals == Arrivals::Sequential {
-            return Err(ParseStop::expected("--request-period", "a mean interval above 0", value));
+            return Err(value.expected("a mean interval above 0"));
         }
         args.load.call_arrivals = Some(arrivals);
         Ok(())
@@ -126,7 +126,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .details(&["Default: no bound. The wait is part of the latency. A session counts with all the \
              connections that it may open (--max-connections)."])
     .apply(|args, value| {
-        args.load.max_open = Some(positive("--max-open", value)?);
+        args.load.max_open = Some(positive(value)?);
         Ok(())
     }),
     Opt::with_value("threads", "N|auto", "shares the work among N threads, each tied to a processor")
@@ -142,7 +142,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 _ => {
                     let count = nonzero(value).filter(|count| *count <= THREADS_MAX);
                     let expected = format!("a number from 1 to {THREADS_MAX}, or auto");
-                    Threads::Count(count.ok_or_else(|| ParseStop::expected("--threads", &expected, value))?)
+                    Threads::Count(count.ok_or_else(|| value.expected(&expected))?)
                 }
             });
             Ok(())

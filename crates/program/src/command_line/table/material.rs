@@ -28,7 +28,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              without being copied for each call. Otherwise as --body. The send buffer is small by \
              default: --send-buffer makes large bodies go out faster."])
         .apply(|args, value| {
-            args.material.body_file = Some(file("--body-file", value)?);
+            args.material.body_file = Some(file(value)?);
             Ok(())
         }),
     Opt::with_value(
@@ -73,7 +73,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let credentials = value.bytes();
             if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
-                return Err(ParseStop::expected("--basic-auth", "USER:PASSWORD", value));
+                return Err(value.expected("USER:PASSWORD"));
             }
             let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
             authorize(args, "--basic-auth", value)
@@ -84,7 +84,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let token = value.bytes();
             if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
-                return Err(ParseStop::expected("--bearer", "a token without blanks", value));
+                return Err(value.expected("a token without blanks"));
             }
             authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
         }),
@@ -105,7 +105,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          with https; then each needs a connection of its own.",
     ])
     .apply(|args, value| {
-        args.material.targets = Some(file("--targets", value)?);
+        args.material.targets = Some(file(value)?);
         Ok(())
     }),
 ];
@@ -128,15 +128,15 @@ fn header(option: &str, line: &[u8]) -> Result<Header, ParseStop> {
     })
 }
 
-pub(super) fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
+pub(super) fn file(value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
     if value.bytes().is_empty() {
-        return Err(ParseStop::expected(option, "the name of a file", value));
+        return Err(value.expected("the name of a file"));
     }
     Ok(os_string(value.bytes()))
 }
 
 fn form_field(value: Value<'_>) -> Result<FormField, ParseStop> {
-    let expected = || ParseStop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
+    let expected = || value.expected("NAME=VALUE or NAME=@FILE");
     let text = value.bytes();
     let equals = text.iter().position(|&byte| byte == b'=').filter(|&at| at > 0).ok_or_else(expected)?;
     let (name, text) = (template("--form", &text[..equals])?, &text[equals + 1..]);

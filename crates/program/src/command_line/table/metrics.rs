@@ -20,7 +20,7 @@ pub(super) const METRICS: Opt<Args> =
                 let (host, port) = address.rsplit_once(':').unwrap_or_default();
                 !host.is_empty() && port.parse::<u16>().is_ok()
             });
-            let expected = || ParseStop::expected("--metrics", "an address such as 127.0.0.1:9464", value);
+            let expected = || value.expected("an address such as 127.0.0.1:9464");
             args.metrics.listen = Some(address.ok_or_else(expected)?.to_owned());
             Ok(())
         });
@@ -32,7 +32,7 @@ pub(super) const LINGER: Opt<Args> =
              60 s. Given, it is waited for in any case. 0 does not wait. Whoever fetches first ends the wait; so does a signal.",
         ])
         .apply(|args, value| {
-            let expected = || ParseStop::expected("--metrics-linger", "a time of 0 or more, such as 30s", value);
+            let expected = || value.expected("a time of 0 or more, such as 30s");
             let time = value.seconds().filter(|time| *time >= 0.0).ok_or_else(expected)?;
             args.metrics.linger = Some(Duration::try_from_secs_f64(time).map_err(|_| expected())?);
             Ok(())
@@ -47,7 +47,7 @@ pub(super) const OTLP: Opt<Args> =
              disturb the run.",
         ])
         .apply(|args, value| {
-            let mut url = http_url("--otlp", value)?;
+            let mut url = http_url(value)?;
             if url.path() == "/" {
                 url.set_path(otlp::PATH);
             }
@@ -64,10 +64,10 @@ pub(super) const INFLUX: Opt<Args> =
         .apply(|args, value| {
             let is_url = value.bytes().windows(3).any(|part| part == b"://");
             args.metrics.influx = Some(match value.bytes() {
-                _ if is_url => InfluxTarget::Url(http_url("--influx", value)?.into()),
+                _ if is_url => InfluxTarget::Url(http_url(value)?.into()),
                 b"" | b"-" => {
                     let expected = "an http:// or https:// URL, or the name of a file";
-                    return Err(ParseStop::expected("--influx", expected, value));
+                    return Err(value.expected(expected));
                 }
                 _ => InfluxTarget::File(value.os_str().to_owned()),
             });
@@ -75,11 +75,11 @@ pub(super) const INFLUX: Opt<Args> =
         });
 
 /// A URL that metrics are sent to.
-fn http_url(option: &str, value: Value<'_>) -> Result<Url, ParseStop> {
+fn http_url(value: Value<'_>) -> Result<Url, ParseStop> {
     let url = text(value).and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
     match url {
         Some(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
-        _ => Err(ParseStop::expected(option, "a URL such as http://127.0.0.1:4318", value)),
+        _ => Err(value.expected("a URL such as http://127.0.0.1:4318")),
     }
 }
 

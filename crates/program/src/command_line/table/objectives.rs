@@ -3,7 +3,7 @@
 use httperf_plan::objective::Objective;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::Opt;
 use crate::command_line::values::{StdoutMeans, file};
 
 /// Objectives of a run.
@@ -24,9 +24,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let expected =
-                |_| ParseStop::expected("--slo", "objectives such as `p99<50ms, errors<0.1%`", value);
+                |_| value.expected("objectives such as `p99<50ms, errors<0.1%`");
             let text = std::str::from_utf8(value.bytes()).map_err(expected)?;
-            let rejected = |error| ParseStop::rejected(format!("--slo: {error}"));
+            let rejected = |error| value.rejected(error);
             for objective in Objective::parse_list(text).map_err(rejected)? {
                 let all = &mut args.results.objectives.all;
                 if !all.contains(&objective) {
@@ -58,4 +58,4 @@ pub(crate) const JUNIT: Opt<Args> = Opt::with_value(
     "A test case for each objective of --slo, which fails unless it was met, and one for the verdict: \
      INVALID is an error, SUSPECT passes with its reasons as output.",
 ])
-.apply(|args, value| file(&mut args.results.junit, "--junit", value, StdoutMeans::Nothing));
+.apply(|args, value| file(&mut args.results.junit, value, StdoutMeans::Nothing));

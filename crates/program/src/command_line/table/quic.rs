@@ -4,7 +4,7 @@ use httperf_plan::Congestion;
 
 use super::http2::size;
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::Opt;
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -19,7 +19,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 30. The server may have a shorter time-out, which then counts for both. 0 is for ever.",
         ])
         .apply(|args, value| {
-            args.quic.idle_timeout = Some(seconds("--quic-idle-timeout", value)?);
+            args.quic.idle_timeout = Some(seconds(value)?);
             Ok(())
         }),
     Opt::with_value(
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s."])
     .apply(|args, value| {
-        args.quic.stream_window = Some(size("--quic-stream-window", value)?);
+        args.quic.stream_window = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -39,7 +39,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 15m. As --quic-stream-window."])
     .apply(|args, value| {
-        args.quic.window = Some(size("--quic-window", value)?);
+        args.quic.window = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value("quic-max-datagram", "BYTES", "sends and takes datagrams of up to this many bytes")
@@ -48,7 +48,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              connection begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3).",
         ])
         .apply(|args, value| {
-            args.quic.max_datagram = Some(size("--quic-max-datagram", value)?);
+            args.quic.max_datagram = Some(size(value)?);
             Ok(())
         }),
     Opt::with_value("quic-congestion", "NAME", "controls congestion by cubic, newreno or bbr")
@@ -60,7 +60,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 b"cubic" => Congestion::Cubic,
                 b"newreno" => Congestion::NewReno,
                 b"bbr" => Congestion::Bbr,
-                _ => return Err(ParseStop::expected("--quic-congestion", "cubic, newreno or bbr", value)),
+                _ => return Err(value.expected("cubic, newreno or bbr")),
             });
             Ok(())
         }),
@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             if value.bytes() != b"1" {
-                return Err(ParseStop::expected("--quic-version", "1 (RFC 9000), the only one spoken", value));
+                return Err(value.expected("1 (RFC 9000), the only one spoken"));
             }
             args.quic.version = true;
             Ok(())
@@ -85,7 +85,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--qlog", "the path of a folder", value));
+                return Err(value.expected("the path of a folder"));
             }
             args.quic.qlog = Some(os_string(value.bytes()));
             Ok(())

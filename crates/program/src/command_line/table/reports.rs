@@ -3,7 +3,7 @@
 use httperf_plan::Parts;
 
 use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, Value};
 use crate::terminal::colour::ColourChoice;
 
 /// The report, and the view of a run.
@@ -17,7 +17,7 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
                 b"auto" => ReportForm::Auto,
                 b"classic" => ReportForm::Classic,
                 b"full" => ReportForm::Full,
-                _ => return Err(ParseStop::expected("--report", "auto, classic or full", value)),
+                _ => return Err(value.expected("auto, classic or full")),
             };
             Ok(())
         }),

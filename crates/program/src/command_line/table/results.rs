@@ -24,7 +24,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "`-` writes it to standard output, which then carries nothing else: without secrets, and what had some \
              cannot be run again.",
     ])
-    .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
+    .apply(|args, value| file(&mut args.results.output, value, StdoutMeans::Itself)),
     Opt::flag("json", "prints the result as a JSON document on standard output")
         .details(&["The same as `--output -`, and leaves --output FILE its file."])
         .apply(|args, _| {
@@ -37,26 +37,26 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "writes the result as a page with charts, in one file that needs no network",
     )
     .common()
-    .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
+    .apply(|args, value| file(&mut args.results.html, value, StdoutMeans::Nothing)),
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
             "A new file begins with a line that names the columns: first the ten that tools which sweep \
              httperf over rates have used (autobench), then percentiles of both clocks and the verdict.",
         ])
-        .apply(|args, value| file(&mut args.results.csv, "--csv", value, StdoutMeans::Nothing)),
+        .apply(|args, value| file(&mut args.results.csv, value, StdoutMeans::Nothing)),
     Opt::with_value(
         "hgrm",
         "FILE",
         "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
     )
-    .apply(|args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing)),
+    .apply(|args, value| file(&mut args.results.hgrm, value, StdoutMeans::Nothing)),
     Opt::with_value("svg", "FILE", "draws the percentiles of the latency as SVG")
         .details(&[
             "`httperf plot` draws a saved result over its time as well, in other sizes, and for dark pages.",
         ])
-        .apply(|args, value| file(&mut args.results.svg, "--svg", value, StdoutMeans::Nothing)),
+        .apply(|args, value| file(&mut args.results.svg, value, StdoutMeans::Nothing)),
     Opt::with_value("png", "FILE", "draws the percentiles of the latency as PNG")
-        .apply(|args, value| file(&mut args.results.png, "--png", value, StdoutMeans::Nothing)),
+        .apply(|args, value| file(&mut args.results.png, value, StdoutMeans::Nothing)),
     super::objectives::JUNIT,
     Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
         .details(&[
@@ -66,13 +66,13 @@ pub(crate) const FILES: &[Opt<Args>] = &[
              phase, and the first check or capture that the reply failed. docs/reference/result.md \
              describes the columns.",
         ])
-        .apply(|args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing)),
+        .apply(|args, value| file(&mut args.results.calls, value, StdoutMeans::Nothing)),
     Opt::with_value("interval-log", "FILE", "writes a line of JSON to a file for each second of the run")
         .details(&[
             "Each line is written when its second has ended, so that a run that is killed keeps all but \
              its last one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
         ])
-        .apply(|args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing)),
+        .apply(|args, value| file(&mut args.interval_log, value, StdoutMeans::Nothing)),
     super::metrics::METRICS,
     super::metrics::LINGER,
     super::metrics::OTLP,
@@ -96,7 +96,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let count = bounded(value, EXEMPLARS_MAX);
-            let expected = || ParseStop::expected("--exemplars", "a number from 0 to 1000", value);
+            let expected = || value.expected("a number from 0 to 1000");
             args.results.exemplars = count.ok_or_else(expected)?;
             Ok(())
         }),
@@ -110,7 +110,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.split = Some(match value.bytes() {
             b"uri" => Split::Uri,
             b"status" => Split::Status,
-            _ => return Err(ParseStop::expected("--split", "uri or status", value)),
+            _ => return Err(value.expected("uri or status")),
         });
         Ok(())
     }),
@@ -127,7 +127,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.clock = match value.bytes() {
             b"program" => ReplyClock::Program,
             b"kernel" => ReplyClock::Kernel,
-            _ => return Err(ParseStop::expected("--clock", "program or kernel", value)),
+            _ => return Err(value.expected("program or kernel")),
         };
         Ok(())
     }),
@@ -141,7 +141,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
          its receipt of the segment that completed the reply. The second is what server and network took, \
          without anything of this program. Each call that is asked about costs a few microseconds more."])
     .apply(|args, value| {
-        args.results.kernel_sends = Some(positive("--kernel-sends", value)?);
+        args.results.kernel_sends = Some(positive(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -155,7 +155,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.classic_record = match value.bytes() {
             b"classic" => true,
             b"full" => false,
-            _ => return Err(ParseStop::expected("--record", "classic or full", value)),
+            _ => return Err(value.expected("classic or full")),
         };
         Ok(())
     }),
@@ -172,6 +172,5 @@ pub(super) fn precision(value: Value<'_>) -> Result<Precision, ParseStop> {
         };
         Some(Precision { quantile: percent(quantile)?, share: percent(share)? })
     };
-    parsed()
-        .ok_or_else(|| ParseStop::expected("--until", "a percentile and its precision such as p99:5%", value))
+    parsed().ok_or_else(|| value.expected("a percentile and its precision such as p99:5%"))
 }

@@ -17,7 +17,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             if value.per_second().is_some_and(|rate| rate.is_nan() || rate < 0.0) {
-                return Err(ParseStop::expected("--rate", "a rate above 0, or 0 for one after the other", value));
+                return Err(value.expected("a rate above 0, or 0 for one after the other"));
             }
             args.arrivals =
                 parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              counts from its end on.",
         ])
         .apply(|args, value| {
-            args.results.warmup = seconds("--warmup", value)?;
+            args.results.warmup = seconds(value)?;
             Ok(())
         }),
     Opt::with_value("drain", "X", "lets calls, sessions and visits under way finish in the X seconds after --runtime")
@@ -65,7 +65,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              time is over. Nothing is offered meanwhile, and rates do not count it.",
         ])
         .apply(|args, value| {
-            args.results.drain = seconds("--drain", value)?;
+            args.results.drain = seconds(value)?;
             Ok(())
         }),
     Opt::with_value(

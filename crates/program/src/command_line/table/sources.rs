@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, Value};
 
 pub(super) const WAY: &[Opt<Args>] = &[
     Opt::with_value(
@@ -21,7 +21,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         let connect_to = parse_connect_to(value.bytes());
-        let expected = || ParseStop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
+        let expected = || value.expected("HOST:PORT:ADDR:PORT");
         args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
         Ok(())
     }),
@@ -44,7 +44,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
              a tunnel that is refused counts as other. Variables such as http_proxy mean nothing here.",
         ])
         .apply(|args, value| {
-            let expected = || ParseStop::expected("--proxy", "a URL such as http://host:3128", value);
+            let expected = || value.expected("a URL such as http://host:3128");
             args.sources.proxy = Some(parse_proxy(value.bytes()).ok_or_else(expected)?);
             Ok(())
         }),
@@ -74,7 +74,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             args.sources.no_delay = match value.bytes() {
                 b"yes" | b"true" | b"on" | b"1" => true,
                 b"no" | b"false" | b"off" | b"0" => false,
-                _ => return Err(ParseStop::expected("--tcp-nodelay", "yes or no", value)),
+                _ => return Err(value.expected("yes or no")),
             };
             Ok(())
         }),
@@ -94,7 +94,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              to congestion control. Default: 0.",
         ])
         .apply(|args, value| {
-            let expected = || ParseStop::expected("--tos", "a multiple of 4 from 0 to 252", value);
+            let expected = || value.expected("a multiple of 4 from 0 to 252");
             args.sources.tos = Some(parse_tos(value).ok_or_else(expected)?);
             Ok(())
         }),
@@ -104,8 +104,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              upper six bits of what --tos sets.",
         ])
         .apply(|args, value| {
-            let expected =
-                || ParseStop::expected("--dscp", "a number from 0 to 63 or a name such as af21 or ef", value);
+            let expected = || value.expected("a number from 0 to 63 or a name such as af21 or ef");
             args.sources.dscp = Some(parse_dscp(value).ok_or_else(expected)? << 2);
             Ok(())
         }),
@@ -202,6 +201,7 @@ fn parse_dscp(value: Value<'_>) -> Option<u8> {
 mod tests {
     use super::*;
     use crate::command_line::args::tests::parsed;
+    use crate::command_line::grammar::ParseStop;
 
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {

@@ -6,7 +6,7 @@ use httperf_plan::{MalformedGoodput, ModelApi, StreamedReplies};
 
 use super::material::file;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::Opt;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("stream", "auto|sse|off", "reads replies event by event as they stream in")
@@ -24,7 +24,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 b"auto" => StreamedReplies::EventStreams,
                 b"sse" => StreamedReplies::All,
                 b"off" => StreamedReplies::None,
-                _ => return Err(ParseStop::expected("--stream", "auto, sse or off", value)),
+                _ => return Err(value.expected("auto, sse or off")),
             };
             Ok(())
         }),
@@ -44,7 +44,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 args.material.replies.streams.model = Some(ModelApi::OpenAi);
                 Ok(())
             }
-            _ => Err(ParseStop::expected("--llm", "openai", value)),
+            _ => Err(value.expected("openai")),
         }),
     Opt::with_value("prompts", "FILE", "asks a language model the prompts of a file, one after the other")
         .common()
@@ -60,7 +60,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              --recv-buffer is given.",
         ])
         .apply(|args, value| {
-            args.material.prompts.file = Some(file("--prompts", value)?);
+            args.material.prompts.file = Some(file(value)?);
             args.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
             Ok(())
         }),
@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let name = std::str::from_utf8(value.bytes()).ok().filter(|name| !name.is_empty());
-            let name = name.ok_or_else(|| ParseStop::expected("--model", "the name of a model", value))?;
+            let name = name.ok_or_else(|| value.expected("the name of a model"))?;
             args.material.prompts.model = Some(name.to_owned());
             Ok(())
         }),
@@ -79,7 +79,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["With --prompts. Without it, the server bounds them."])
         .apply(|args, value| {
             let bound = value.unsigned().and_then(NonZeroU64::new);
-            let bound = bound.ok_or_else(|| ParseStop::expected("--max-tokens", "a number above 0", value))?;
+            let bound = bound.ok_or_else(|| value.expected("a number above 0"))?;
             args.material.prompts.max_tokens = Some(bound);
             Ok(())
         }),
@@ -100,7 +100,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             let text = std::str::from_utf8(value.bytes()).ok();
             let parsed = text.ok_or(MalformedGoodput).and_then(str::parse);
             args.material.replies.streams.goodput =
-                parsed.map_err(|expected| ParseStop::expected("--goodput", &expected.to_string(), value))?;
+                parsed.map_err(|expected| value.expected(&expected.to_string()))?;
             Ok(())
         }),
 ];
@@ -108,6 +108,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command_line::grammar::ParseStop;
     use crate::command_line::grammar::parse::words;
 
     #[track_caller]

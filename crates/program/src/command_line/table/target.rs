@@ -60,7 +60,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["--server and --server-name then only choose the Host line, and nothing is resolved."])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--unix-socket", "the path of a socket", value));
+                return Err(value.expected("the path of a socket"));
             }
             args.unix_socket = Some(os_string(value.bytes()));
             Ok(())

@@ -94,7 +94,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.verify = match text.as_deref() {
                 None | Some(b"true" | b"on" | b"1" | [b'y', ..]) => true,
                 Some(b"" | b"false" | b"off" | b"0" | [b'n', ..]) => false,
-                Some(_) => return Err(ParseStop::expected("--ssl-verify", "yes or no", value)),
+                Some(_) => return Err(value.expected("yes or no")),
             };
             Ok(())
         }),
@@ -167,14 +167,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("tls-min", "V", "offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
         .apply(|args, value| {
-            args.tls.min = Some(parse_version("--tls-min", value)?);
+            args.tls.min = Some(parse_version(value)?);
             args.tls.want("--tls-min");
             Ok(())
         }),
     Opt::with_value("tls-max", "V", "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.3.", IMPLIES_TLS])
         .apply(|args, value| {
-            args.tls.max = Some(parse_version("--tls-max", value)?);
+            args.tls.max = Some(parse_version(value)?);
             args.tls.want("--tls-max");
             Ok(())
         }),
@@ -217,7 +217,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         if value.bytes().is_empty() {
-            return Err(ParseStop::expected("--tls-keylog", "the path of a file", value));
+            return Err(value.expected("the path of a file"));
         }
         args.tls.key_log = Some(os_string(value.bytes()));
         args.tls.want("--tls-keylog");
@@ -238,7 +238,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
         let percent =
-            percent.ok_or_else(|| ParseStop::expected("--tls-resume", "a number from 0 to 100", value))?;
+            percent.ok_or_else(|| value.expected("a number from 0 to 100"))?;
         args.tls.resume = Some(percent);
         args.tls.want("--tls-resume");
         Ok(())
@@ -286,7 +286,7 @@ pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, ParseStop> 
     let is_sendable = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
     let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<std::net::IpAddr>().is_ok());
     if !is_sendable || is_address {
-        return Err(ParseStop::expected("--tls-server-name", "the name of a host", value));
+        return Err(value.expected("the name of a host"));
     }
     Ok(name.to_vec())
 }
@@ -303,7 +303,7 @@ fn parse_protocol(value: Value<'_>) -> Result<Protocol, ParseStop> {
     }
 }
 
-fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, ParseStop> {
+fn parse_version(value: Value<'_>) -> Result<TlsVersion, ParseStop> {
     match value.bytes() {
         b"1.0" => Ok(TlsVersion::Tls10),
         b"1.1" => Ok(TlsVersion::Tls11),
@@ -311,7 +311,7 @@ fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, ParseStop
         b"1.3" => Ok(TlsVersion::Tls13),
         _ => match parse_protocol(value) {
             Ok(Protocol::Only(version)) => Ok(version),
-            Ok(Protocol::Auto) | Err(_) => Err(ParseStop::expected(option, "1.0, 1.1, 1.2 or 1.3", value)),
+            Ok(Protocol::Auto) | Err(_) => Err(value.expected("1.0, 1.1, 1.2 or 1.3")),
         },
     }
 }
@@ -323,7 +323,7 @@ fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, Pa
         .map(|name| match name {
             b"zlib" => Ok(CertificateCompression::Zlib),
             b"brotli" => Ok(CertificateCompression::Brotli),
-            _ => Err(ParseStop::expected("--tls-cert-compression", "zlib, brotli or both", value)),
+            _ => Err(value.expected("zlib, brotli or both")),
         })
         .collect()
 }

@@ -30,7 +30,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let text = Template::parse(value.bytes());
             let text = text.map_err(|expected| {
-                ParseStop::expected("--ws-send", &expected.to_string(), value)
+                value.expected(&expected.to_string())
             })?;
             args.websockets.text = Some(text);
             Ok(())
@@ -38,7 +38,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("ws-size", "N", "sends messages of N bytes on WebSockets")
         .details(&["Default: 32; at most 16,777,216. The number of a message is not cut, if it is longer."])
         .apply(|args, value| {
-            args.websockets.size = Some(positive_of("--ws-size", "a number of bytes", value)?);
+            args.websockets.size = Some(positive_of("a number of bytes", value)?);
             Ok(())
         }),
     Opt::flag("ws-binary", "sends binary messages on WebSockets instead of text")
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 b"echo" => Answer::Echo,
                 b"any" => Answer::Any,
                 b"none" => Answer::Nothing,
-                _ => return Err(ParseStop::expected("--ws-expect", "echo, any or none", value)),
+                _ => return Err(value.expected("echo, any or none")),
             });
             Ok(())
         }),
@@ -78,7 +78,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let count = value.unsigned();
             args.websockets.messages =
-                Some(count.ok_or_else(|| ParseStop::expected("--ws-messages", "a number", value))?);
+                Some(count.ok_or_else(|| value.expected("a number"))?);
             Ok(())
         }),
     Opt::with_value("ws-for", "X", "closes a WebSocket X seconds after it was opened")
@@ -88,12 +88,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              those that are open.",
         ])
         .apply(|args, value| {
-            args.websockets.lasts = Some(duration("--ws-for", value)?);
+            args.websockets.lasts = Some(duration(value)?);
             Ok(())
         }),
     Opt::with_value("ws-ping", "X", "sends a ping every X seconds on a WebSocket")
         .apply(|args, value| {
-            args.websockets.ping_every = Some(duration("--ws-ping", value)?);
+            args.websockets.ping_every = Some(duration(value)?);
             Ok(())
         }),
     Opt::flag("ws-deflate", "offers to compress messages on WebSockets")
@@ -104,7 +104,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("ws-fragment", "N", "sends messages on WebSockets in fragments of N bytes")
         .apply(|args, value| {
-            args.websockets.fragment = Some(positive_of("--ws-fragment", "a number of bytes", value)?);
+            args.websockets.fragment = Some(positive_of("a number of bytes", value)?);
             Ok(())
         }),
     Opt::with_value("ws-protocol", "NAME[,NAME]", "offers these subprotocols for WebSockets")
@@ -115,25 +115,19 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 names.map(|name| token(name.as_bytes()).map(str::to_owned)).collect()
             });
             args.websockets.protocols =
-                names.ok_or_else(|| ParseStop::expected("--ws-protocol", "names such as chat, with commas between", value))?;
+                names.ok_or_else(|| value.expected("names such as chat, with commas between"))?;
             Ok(())
         }),
 ];
 
 /// A time above 0.
-fn duration(name: &str, value: Value<'_>) -> Result<Duration, ParseStop> {
-    let time = Duration::from_secs_f64(seconds(name, value)?);
-    if time.is_zero() { Err(ParseStop::expected(name, "a time above 0", value)) } else { Ok(time) }
+fn duration(value: Value<'_>) -> Result<Duration, ParseStop> {
+    let time = Duration::from_secs_f64(seconds(value)?);
+    if time.is_zero() { Err(value.expected("a time above 0")) } else { Ok(time) }
 }
 
 fn every(value: Value<'_>) -> Result<Every, ParseStop> {
-    let expected = || {
-        ParseStop::expected(
-            "--ws-every",
-            "a time above 0 such as 1s, or e1s for exponential intervals",
-            value,
-        )
-    };
+    let expected = || value.expected("a time above 0 such as 1s, or e1s for exponential intervals");
     let (process, text) = match value.bytes() {
         [b'e', rest @ ..] => (Process::Poisson, rest),
         [b'u', rest @ ..] => (Process::Uniform, rest),

@@ -57,39 +57,39 @@ const TRIALS: &[Opt<AbArgs>] = &[
         .apply(|args, value| {
             let rounds = value.unsigned().and_then(|rounds| u32::try_from(rounds).ok());
             let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
-            let expected = || ParseStop::expected("--rounds", "a number from 1 to 1000", value);
+            let expected = || value.expected("a number from 1 to 1000");
             args.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
         }),
     Opt::with_value("trial", "X", "measures X seconds in each trial")
         .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
         .apply(|args, value| {
-            args.run.load.duration = seconds("--trial", value, |seconds| seconds > 0.0)?;
+            args.run.load.duration = seconds(value, |seconds| seconds > 0.0)?;
             Ok(())
         }),
     Opt::with_value("warmup", "X", "offers load for X seconds before each trial measures")
         .details(&["Default: 0.5."])
         .apply(|args, value| {
-            args.run.results.warmup = seconds("--warmup", value, |seconds| seconds >= 0.0)?;
+            args.run.results.warmup = seconds(value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
     Opt::with_value("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
         .details(&["Default: 1. It takes no longer than the calls do."])
         .apply(|args, value| {
-            args.run.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
+            args.run.results.drain = seconds(value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
     Opt::with_value("pause", "X", "waits X seconds before each trial but the first")
         .details(&["Default: 0."])
         .apply(|args, value| {
-            args.pause = seconds("--pause", value, |seconds| seconds >= 0.0)?;
+            args.pause = seconds(value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
     Opt::with_value("seed", "N", "seeds the random order of the trials with N")
         .details(&["Default: 1."])
         .apply(|args, value| {
             let seed = value.unsigned();
-            args.seed = Some(seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?);
+            args.seed = Some(seed.ok_or_else(|| value.expected("a whole number"))?);
             Ok(())
         }),
 ];
@@ -129,15 +129,11 @@ const DRAIN_S: f64 = 1.0;
 /// A trial, a warm-up or a pause is no longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
+fn seconds(value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
     let seconds = value.seconds().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
     let least = if fits(0.0) { "from 0" } else { "above 0 and up" };
     seconds.ok_or_else(|| {
-        ParseStop::expected(
-            name,
-            &format!("a number of seconds {least} to 86400, or a time such as 500ms"),
-            value,
-        )
+        value.expected(&format!("a number of seconds {least} to 86400, or a time such as 500ms"))
     })
 }
 

@@ -52,9 +52,9 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
     ])
     .apply(|args, value| {
         let text = std::str::from_utf8(value.bytes());
-        let text = text.map_err(|_| ParseStop::expected("--slo", "objectives such as p99<50ms", value))?;
+        let text = text.map_err(|_| value.expected("objectives such as p99<50ms"))?;
         let objectives = Objective::parse_list(text);
-        let objectives = objectives.map_err(|error| ParseStop::rejected(format!("--slo: {error}")))?;
+        let objectives = objectives.map_err(|error| value.rejected(error))?;
         args.run.results.objectives.all.extend(objectives);
         Ok(())
     }),
@@ -71,14 +71,14 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         args.searched = match value.bytes() {
             b"rate" => Searched::Rate,
             b"request-rate" => Searched::RequestRate,
-            _ => return Err(ParseStop::expected("--search", "rate or request-rate", value)),
+            _ => return Err(value.expected("rate or request-rate")),
         };
         Ok(())
     }),
     Opt::with_value("start", "RATE", "makes the first trial at this rate per second")
         .details(&["Default: 100. Rates are doubled from there on, or lowered if it is too high."])
         .apply(|args, value| {
-            args.start = Some(rate("--start", value)?);
+            args.start = Some(rate(value)?);
             Ok(())
         }),
     Opt::with_value("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
@@ -87,13 +87,13 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
              given, but no more than 1 or --start.",
         ])
         .apply(|args, value| {
-            args.min_rate = Some(rate("--min-rate", value)?);
+            args.min_rate = Some(rate(value)?);
             Ok(())
         }),
     Opt::with_value("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
         .details(&["Default: as much as this client can offer."])
         .apply(|args, value| {
-            args.max_rate = Some(rate("--max-rate", value)?);
+            args.max_rate = Some(rate(value)?);
             Ok(())
         }),
     Opt::with_value("precision", "P%", "ends when the 95 % interval is within P % to either side")
@@ -104,7 +104,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             let share = percent
                 .map(|percent| percent / 100.0)
                 .filter(|share| (PRECISION.0..=PRECISION.1).contains(share));
-            let expected = || ParseStop::expected("--precision", "a percentage from 0.1% to 50%", value);
+            let expected = || value.expected("a percentage from 0.1% to 50%");
             args.precision = share.ok_or_else(expected)?;
             Ok(())
         }),
@@ -116,8 +116,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
         .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
             let count = count.and_then(|count| u32::try_from(count).ok());
-            let expected =
-                || ParseStop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
+            let expected = || value.expected(&format!("a number from 1 to {TRIALS_MAX}"));
             args.trials = count.ok_or_else(expected)?;
             Ok(())
         }),
@@ -127,7 +126,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
              percentile is made longer as well.",
         ])
         .apply(|args, value| {
-            args.trial_min = length("--trial-min", value)?;
+            args.trial_min = length(value)?;
             Ok(())
         }),
     Opt::with_value("trial-max", "X", "measures no trial for longer than X seconds")
@@ -138,7 +137,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
              longest bound (--drain).",
         ])
         .apply(|args, value| {
-            args.trial_max = Some(length("--trial-max", value)?);
+            args.trial_max = Some(length(value)?);
             Ok(())
         }),
     Opt::with_value("pause", "X", "waits X seconds between two trials")
@@ -148,13 +147,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
         ])
         .apply(|args, value| {
             let seconds = value.seconds().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
-            let expected = || {
-                ParseStop::expected(
-                    "--pause",
-                    "a number of seconds from 0 to 86400, or a time such as 500ms",
-                    value,
-                )
-            };
+            let expected = || value.expected("a number of seconds from 0 to 86400, or a time such as 500ms");
             args.pause = seconds.ok_or_else(expected)?;
             Ok(())
         }),
@@ -178,16 +171,12 @@ const GENERAL: &[Opt<CapacityArgs>] = &[
     }),
 ];
 
-fn rate(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+fn rate(value: Value<'_>) -> Result<f64, ParseStop> {
     let rate = value.per_second().filter(|&rate| rate > 0.0 && rate <= RATE_MAX);
-    rate.ok_or_else(|| {
-        ParseStop::expected(name, "a rate per second above 0, at most 1e9, such as 100 or 2k", value)
-    })
+    rate.ok_or_else(|| value.expected("a rate per second above 0, at most 1e9, such as 100 or 2k"))
 }
 
-fn length(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+fn length(value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.seconds().filter(|seconds| (LENGTH_MIN..=LENGTH_MAX).contains(seconds));
-    seconds.ok_or_else(|| {
-        ParseStop::expected(name, "a number of seconds from 0.1 to 86400, or a time such as 500ms", value)
-    })
+    seconds.ok_or_else(|| value.expected("a number of seconds from 0.1 to 86400, or a time such as 500ms"))
 }

@@ -155,14 +155,11 @@ pub(crate) const FAIL_IF_DETAILS: &[&str] = &[
 /// The value of `--fail-if`.
 pub(crate) fn tolerances(value: Value<'_>) -> Result<Vec<Tolerance>, ParseStop> {
     let text = String::from_utf8_lossy(value.bytes());
-    let tolerances =
-        Tolerance::parse_list(&text).map_err(|error| ParseStop::rejected(format!("--fail-if: {error}")))?;
+    let tolerances = Tolerance::parse_list(&text).map_err(|error| value.rejected(error))?;
     match tolerances.iter().find(|tolerance| !is_comparable(tolerance.metric())) {
-        Some(_) => Err(ParseStop::expected(
-            "--fail-if",
-            "replies, errors, failed, unexpected, mean or a percentile of the latency",
-            value,
-        )),
+        Some(_) => {
+            Err(value.expected("replies, errors, failed, unexpected, mean or a percentile of the latency"))
+        }
         None => Ok(tolerances),
     }
 }

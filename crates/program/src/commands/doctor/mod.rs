@@ -181,7 +181,7 @@ const PLANNED: &[Opt<DoctorArgs>] = &[
         ])
         .apply(|args, value| {
             let rate = value.per_second().filter(|rate| rate.is_finite() && *rate > 0.0);
-            args.rate = Some(rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?);
+            args.rate = Some(rate.ok_or_else(|| value.expected("a number above 0"))?);
             Ok(())
         }),
     Opt::with_value("connections", "N", "checks that the machine can hold this many connections at once")
@@ -191,7 +191,7 @@ const PLANNED: &[Opt<DoctorArgs>] = &[
         ])
         .apply(|args, value| {
             let connections = value.unsigned().filter(|&connections| connections > 0);
-            let expected = || ParseStop::expected("--connections", "a number above 0", value);
+            let expected = || value.expected("a number above 0");
             args.connections = Some(connections.ok_or_else(expected)?);
             Ok(())
         }),

@@ -35,17 +35,17 @@ const FLEET: &[Opt<FleetArgs>] = &[
              docs/guide/fleet.md describes fleets. mpirun needs no script: mpirun -n 8 httperf --fleet auto ….",
         ])
         .apply(|args, value| {
-            args.ranks = Some(positive("--ranks", value)?.get());
+            args.ranks = Some(positive(value)?.get());
             Ok(())
         }),
     Opt::with_value("name", "NAME", "names the job").details(&["Default: httperf."]).apply(|args, value| {
-        args.name = Some(one_word("--name", "the name of a job", value)?);
+        args.name = Some(one_word("the name of a job", value)?);
         Ok(())
     }),
     Opt::with_value("cpus", "N", "gives each rank N processors")
         .details(&["Default: one more than it has --threads, for what watches and reports."])
         .apply(|args, value| {
-            args.cpus = Some(positive("--cpus", value)?.get());
+            args.cpus = Some(positive(value)?.get());
             Ok(())
         }),
     Opt::with_value("time", "X", "ends the job after X seconds, waiting and reporting included")
@@ -54,9 +54,9 @@ const FLEET: &[Opt<FleetArgs>] = &[
              report. Kubernetes deletes pods that run for longer, and what they have printed.",
         ])
         .apply(|args, value| {
-            let limit = seconds("--time", value)?;
+            let limit = seconds(value)?;
             if limit < LEAST_SECONDS {
-                return Err(ParseStop::expected("--time", "at least two minutes, such as 10m", value));
+                return Err(value.expected("at least two minutes, such as 10m"));
             }
             args.time = Some(Duration::from_secs(limit.ceil() as u64));
             Ok(())
@@ -70,29 +70,28 @@ const SLURM: &[Opt<FleetArgs>] = &[
     Opt::with_value("nodes", "N", "shares the ranks among N nodes")
         .details(&["Default: a node for each rank."])
         .apply(|args, value| {
-            args.nodes = Some(positive("--nodes", value)?.get());
+            args.nodes = Some(positive(value)?.get());
             Ok(())
         }),
     Opt::with_value("partition", "NAME", "takes nodes of this partition").apply(|args, value| {
-        args.partition = Some(one_word("--partition", "the name of a partition", value)?);
+        args.partition = Some(one_word("the name of a partition", value)?);
         Ok(())
     }),
     Opt::with_value("account", "NAME", "charges this account").apply(|args, value| {
-        args.account = Some(one_word("--account", "the name of an account", value)?);
+        args.account = Some(one_word("the name of an account", value)?);
         Ok(())
     }),
     Opt::with_value("log", "FILE", "has the report written to this file")
         .details(&["As `sbatch --output`: %j is the number of the job. Default: slurm-%j.out."])
         .apply(|args, value| {
-            args.log = Some(one_word("--log", "the name of a file without spaces", value)?);
+            args.log = Some(one_word("the name of a file without spaces", value)?);
             Ok(())
         }),
     Opt::with_value("sbatch", "OPTION", "adds an option of sbatch, such as --constraint=fast")
         .repeatable()
         .apply(|args, value| {
             let option = text(value).filter(|text| text.starts_with('-') && !text.contains(char::is_control));
-            let expected =
-                || ParseStop::expected("--sbatch", "an option of sbatch such as --qos=high", value);
+            let expected = || value.expected("an option of sbatch such as --qos=high");
             args.sbatch.push(option.ok_or_else(expected)?);
             Ok(())
         }),
@@ -102,7 +101,7 @@ const SLURM: &[Opt<FleetArgs>] = &[
         ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--program", "the path of httperf on the nodes", value));
+                return Err(value.expected("the path of httperf on the nodes"));
             }
             args.program = Some(value.os_str().to_owned());
             Ok(())
@@ -113,7 +112,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
     Opt::with_value("image", "IMAGE", "runs this container image, in which `httperf` is on the PATH")
         .details(&["The repository has a Containerfile for one."])
         .apply(|args, value| {
-            args.image = Some(one_word("--image", "an image such as registry.example/httperf:1.0.0", value)?);
+            args.image = Some(one_word("an image such as registry.example/httperf:1.0.0", value)?);
             Ok(())
         }),
     Opt::with_value("namespace", "NAME", "names the namespace of all objects")
@@ -121,7 +120,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
         .apply(|args, value| {
             let name = text(value).filter(|name| kubernetes::is_label(name));
             let expected = || {
-                ParseStop::expected("--namespace", "at most 63 lower-case letters, digits and `-`", value)
+                value.expected("at most 63 lower-case letters, digits and `-`")
             };
             args.namespace = Some(name.ok_or_else(expected)?);
             Ok(())
@@ -130,7 +129,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
         .details(&["Such as 512Mi or 2Gi. Default: 1Gi."])
         .apply(|args, value| {
             let size = text(value).filter(|size| kubernetes::is_size(size));
-            let expected = || ParseStop::expected("--memory", "a size such as 512Mi or 2Gi", value);
+            let expected = || value.expected("a size such as 512Mi or 2Gi");
             args.memory = Some(size.ok_or_else(expected)?);
             Ok(())
         }),
@@ -142,7 +141,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
                 let is_fit = kubernetes::is_label_key(key) && kubernetes::is_label_value(value);
                 is_fit.then(|| (key.to_owned(), value.to_owned()))
             });
-            let expected = || ParseStop::expected("--node-selector", "a label such as pool=load", value);
+            let expected = || value.expected("a label such as pool=load");
             args.node_selector.push(pair.ok_or_else(expected)?);
             Ok(())
         }),
@@ -168,7 +167,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
         ])
         .apply(|args, value| {
             let name = text(value).filter(|name| kubernetes::is_object_name(name));
-            let expected = || ParseStop::expected("--secret-name", "the name of a Secret", value);
+            let expected = || value.expected("the name of a Secret");
             args.secret_name = Some(name.ok_or_else(expected)?);
             Ok(())
         }),
@@ -179,7 +178,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
             args.form = match value.bytes() {
                 b"yaml" => Some(Form::Yaml),
                 b"json" => Some(Form::Json),
-                _ => return Err(ParseStop::expected("--output", "yaml or json", value)),
+                _ => return Err(value.expected("yaml or json")),
             };
             Ok(())
         }),
@@ -320,13 +319,13 @@ impl FleetArgs {
 }
 
 /// Reads a value that stands for itself in a job script and in a manifest.
-fn one_word(name: &str, what: &str, value: Value<'_>) -> Result<String, ParseStop> {
+fn one_word(what: &str, value: Value<'_>) -> Result<String, ParseStop> {
     let is_plain = |text: &String| {
         let is_fit =
             |letter: char| !(letter.is_whitespace() || letter.is_control() || "\"'\\#`$".contains(letter));
         !text.is_empty() && !text.starts_with('-') && text.chars().all(is_fit)
     };
-    text(value).filter(is_plain).ok_or_else(|| ParseStop::expected(name, what, value))
+    text(value).filter(is_plain).ok_or_else(|| value.expected(what))
 }
 
 fn text(value: Value<'_>) -> Option<String> {

@@ -36,8 +36,7 @@ const LOAD: &[Opt<IdleArgs>] =
         .apply(|args, value| {
             let seconds = value.seconds().filter(|&seconds| seconds > 0.0);
             let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            args.duration =
-                Some(time.ok_or_else(|| ParseStop::expected("--duration", "a time above 0", value))?);
+            args.duration = Some(time.ok_or_else(|| value.expected("a time above 0"))?);
             Ok(())
         })];
 

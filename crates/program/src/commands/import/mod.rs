@@ -86,7 +86,7 @@ const OUTPUT: &[Opt<ImportArgs>] = &[
         ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--output", "the name of a file or a folder", value));
+                return Err(value.expected("the name of a file or a folder"));
             }
             args.output = Some(value.os_str().to_owned());
             Ok(())

@@ -45,7 +45,7 @@ const LOAD: &[Opt<ReplayArgs>] = &[
         .apply(|args, value| {
             let speed = value.real().filter(|speed| (1e-3..=1e6).contains(speed));
             args.speed = Some(
-                speed.ok_or_else(|| ParseStop::expected("--speed", "a number from 0.001 to 1000000", value))?,
+                speed.ok_or_else(|| value.expected("a number from 0.001 to 1000000"))?,
             );
             Ok(())
         }),
@@ -55,13 +55,13 @@ const LOAD: &[Opt<ReplayArgs>] = &[
              the speed: each keeps its own pace. Default: 1.",
         ])
         .apply(|args, value| {
-            args.copies = Some(positive("--copies", value)?);
+            args.copies = Some(positive(value)?);
             Ok(())
         }),
     Opt::with_value("spread", "X", "lets copies follow their client within X seconds of the recording's time")
         .details(&["Default: the mean pause between requests of a client."])
         .apply(|args, value| {
-            args.spread = Some(Duration::from_secs_f64(seconds("--spread", value)?));
+            args.spread = Some(Duration::from_secs_f64(seconds(value)?));
             Ok(())
         }),
     Opt::flag("independent", "takes requests for independent of each other: any connection takes any")
@@ -79,7 +79,7 @@ const LOAD: &[Opt<ReplayArgs>] = &[
              as many as are needed with --independent. Those that are idle for 60 s are closed.",
         ])
         .apply(|args, value| {
-            args.connections = Some(positive("--connections", value)?);
+            args.connections = Some(positive(value)?);
             Ok(())
         }),
 ];
@@ -309,8 +309,7 @@ const USAGE: &str = "httperf replay access.log http://127.0.0.1:8080";
 
 /// Reads `METHOD PATH=FILE`.
 fn body_for(value: Value<'_>) -> Result<(String, String, PathBuf), ParseStop> {
-    let wrong =
-        || ParseStop::expected("--body-for", "METHOD PATH=FILE, such as 'POST /cart=cart.json'", value);
+    let wrong = || value.expected("METHOD PATH=FILE, such as 'POST /cart=cart.json'");
     let text = std::str::from_utf8(value.bytes()).map_err(|_| wrong())?;
     let (method, rest) = text.split_once(' ').ok_or_else(wrong)?;
     let (path, file) = rest.split_once('=').ok_or_else(wrong)?;

@@ -42,35 +42,31 @@ const WORKLOAD: &[Opt<RunArgs>] = &[
     Opt::with_value("base", "URL", "sets the variable {{base}}: the server that steps begin their URLs with")
         .details(&["Takes the place of `base` in the file."])
         .apply(|args, value| {
-            args.base = Some(text("--base", value)?);
+            args.base = Some(text(value)?);
             Ok(())
         }),
     Opt::with_value("variable", "NAME=VALUE", "sets a variable to a constant; may be given more than once")
         .repeatable()
         .apply(|args, value| {
-            let text = text("--variable", value)?;
+            let text = text(value)?;
             let (name, given) = text
                 .split_once('=')
                 .filter(|(name, _)| !name.is_empty())
-                .ok_or_else(|| ParseStop::expected("--variable", "NAME=VALUE", value))?;
+                .ok_or_else(|| value.expected("NAME=VALUE"))?;
             args.variables.push((name.to_owned(), given.to_owned()));
             Ok(())
         }),
     Opt::with_value("seed", "N", "draws other random choices, think times, rows and UUIDs")
         .details(&["Runs with the same seed make the same visits, on any number of threads. Default: 0."])
         .apply(|args, value| {
-            args.seed =
-                Some(value.unsigned().ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?);
+            args.seed = Some(value.unsigned().ok_or_else(|| value.expected("a whole number"))?);
             Ok(())
         }),
     Opt::with_value("visits", "N", "makes at most this many visits")
         .details(&["Without it, and without anything else that says when to end, one visit is made."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|&count| count > 0);
-            args.visits = Some(
-                count
-                    .ok_or_else(|| ParseStop::expected("--visits", "a whole number of at least 1", value))?,
-            );
+            args.visits = Some(count.ok_or_else(|| value.expected("a whole number of at least 1"))?);
             Ok(())
         }),
 ];
@@ -109,7 +105,7 @@ const RESULTS: &[Opt<RunArgs>] = &[Opt::with_value(
     "A row for each step in each load phase, then a row for each step in the whole run, which have an empty \
          phase. `-` writes them to standard output, which then carries nothing else.",
 ])
-.apply(|args, value| file(&mut args.run.results.steps, "--steps", value, StdoutMeans::Itself))];
+.apply(|args, value| file(&mut args.run.results.steps, value, StdoutMeans::Itself))];
 
 /// The visits that `--dry-run` shows.
 const SHOWN: u64 = 3;
@@ -393,7 +389,7 @@ fn checked_words(
     Ok(words)
 }
 
-fn text(option: &str, value: grammar::Value<'_>) -> Result<String, ParseStop> {
+fn text(value: grammar::Value<'_>) -> Result<String, ParseStop> {
     let text = String::from_utf8(value.bytes().to_vec());
-    text.map_err(|_| ParseStop::expected(option, "text in UTF-8", value))
+    text.map_err(|_| value.expected("text in UTF-8"))
 }

@@ -231,9 +231,9 @@ const EXTENT: &[Opt<SelfCheckArgs>] = &[
              seconds, or one with --quick."])
     .apply(|args, value| {
         let rate = value.per_second().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
-        let rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number from 50 to 100000", value))?;
+        let rate = rate.ok_or_else(|| value.expected("a number from 50 to 100000"))?;
         if args.rates.len() == RATES_MAX {
-            return Err(ParseStop::expected("--rate", "at most ten rates", value));
+            return Err(value.expected("at most ten rates"));
         }
         args.rates.push(rate);
         Ok(())

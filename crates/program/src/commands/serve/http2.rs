@@ -23,7 +23,7 @@ impl Http2Args {
             (false, _) => Ok(Some(self.config)),
             (true, None) => Ok(None),
             (true, Some(option)) => {
-                Err(ParseStop::rejected(format!("{option}: expected no --no-http2 beside it")))
+                Err(ParseStop::rejected(format!("--{option}: expected no --no-http2 beside it")))
             }
         }
     }
@@ -44,9 +44,8 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         .details(&["Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the \
              streams of its connection, by a SETTINGS frame."])
         .apply(|args, value| {
-            const OPTION: &str = "--h2-window";
-            let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
-            with(args, OPTION).window = size;
+            let size = size("a window of 1 to 2147483647 bytes", WINDOWS, value)?;
+            with(args, value).window = size;
             Ok(())
         }),
     Opt::with_value(
@@ -59,35 +58,31 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
          those are used up.",
     ])
     .apply(|args, value| {
-        const OPTION: &str = "--h2-connection-window";
-        let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
-        with(args, OPTION).connection_window = size;
+        let size = size("a window of 1 to 2147483647 bytes", WINDOWS, value)?;
+        with(args, value).connection_window = size;
         Ok(())
     }),
     Opt::with_value("h2-max-streams", "N", "lets clients have N streams open at once on a connection")
         .details(&["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."])
         .apply(|args, value| {
-            const OPTION: &str = "--h2-max-streams";
             let streams = value.unsigned().and_then(|streams| u32::try_from(streams).ok());
             let streams = streams.filter(|&streams| streams > 0);
-            with(args, OPTION).streams =
-                streams.ok_or_else(|| ParseStop::expected(OPTION, "a number of streams above 0", value))?;
+            with(args, value).streams =
+                streams.ok_or_else(|| value.expected("a number of streams above 0"))?;
             Ok(())
         }),
     Opt::with_value("h2-max-frame", "N", "lets clients send frames of up to N bytes")
         .details(&["Default: 16k, which is the least. At most 16777215."])
         .apply(|args, value| {
-            const OPTION: &str = "--h2-max-frame";
-            let size = size(OPTION, "a frame size of 16384 to 16777215 bytes", FRAMES, value)?;
-            with(args, OPTION).frame_size = size;
+            let size = size("a frame size of 16384 to 16777215 bytes", FRAMES, value)?;
+            with(args, value).frame_size = size;
             Ok(())
         }),
     Opt::with_value("h2-header-table", "N", "lets clients compress headers by a table of N bytes")
         .details(&["Default: 4k. With 0 they can use no table but the fixed one."])
         .apply(|args, value| {
-            const OPTION: &str = "--h2-header-table";
-            let size = size(OPTION, "a table of 0 to 1048576 bytes", TABLES, value)?;
-            with(args, OPTION).header_table = size;
+            let size = size("a table of 0 to 1048576 bytes", TABLES, value)?;
+            with(args, value).header_table = size;
             Ok(())
         }),
 ];
@@ -98,20 +93,15 @@ const FRAMES: RangeInclusive<u32> = 1 << 14..=(1 << 24) - 1;
 const TABLES: RangeInclusive<u32> = 0..=1 << 20;
 
 /// The part of the arguments that this option is for.
-fn with<'a>(args: &'a mut ServeArgs, option: &'static str) -> &'a mut Http2 {
-    args.http2.first.get_or_insert(option);
+fn with<'a>(args: &'a mut ServeArgs, value: Value<'_>) -> &'a mut Http2 {
+    args.http2.first.get_or_insert(value.option());
     &mut args.http2.config
 }
 
-fn size(
-    option: &str,
-    expected: &str,
-    range: RangeInclusive<u32>,
-    value: Value<'_>,
-) -> Result<u32, ParseStop> {
+fn size(expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<u32, ParseStop> {
     let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
     let size = size.and_then(|size| u32::try_from(size).ok()).filter(|size| range.contains(size));
-    size.ok_or_else(|| ParseStop::expected(option, expected, value))
+    size.ok_or_else(|| value.expected(expected))
 }
 
 #[cfg(test)]

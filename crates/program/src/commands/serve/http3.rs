@@ -65,7 +65,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::with_value("h3-window", "N", "lets clients send N bytes of a request's body ahead on each stream")
         .details(&["Default: 1m. From 1 byte to 2147483647.", IMPLIES_HTTP3])
         .apply(|args, value| {
-            wanted(args).window = size("--h3-window", value)?;
+            wanted(args).window = size(value)?;
             Ok(())
         }),
     Opt::with_value(
@@ -75,13 +75,13 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     )
     .details(&["Default: 1m. From 1 byte to 2147483647.", IMPLIES_HTTP3])
     .apply(|args, value| {
-        wanted(args).connection_window = size("--h3-connection-window", value)?;
+        wanted(args).connection_window = size(value)?;
         Ok(())
     }),
     Opt::with_value("h3-max-streams", "N", "lets clients have N requests open at once on a connection")
         .details(&["Default: 1000.", IMPLIES_HTTP3])
         .apply(|args, value| {
-            wanted(args).streams = count("--h3-max-streams", "a number of streams above 0", value)?;
+            wanted(args).streams = count("a number of streams above 0", value)?;
             Ok(())
         }),
     Opt::flag("h3-retry", "sends a Retry to each new connection, which then begins once more")
@@ -97,7 +97,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             IMPLIES_HTTP3,
         ])
         .apply(|args, value| {
-            wanted(args).lost = count("--h3-lose", "a number of datagrams above 0", value)?;
+            wanted(args).lost = count("a number of datagrams above 0", value)?;
             Ok(())
         }),
 ];
@@ -111,15 +111,15 @@ fn wanted(args: &mut ServeArgs) -> &mut Http3 {
     &mut args.http3.config
 }
 
-fn size(option: &str, value: Value<'_>) -> Result<u32, ParseStop> {
+fn size(value: Value<'_>) -> Result<u32, ParseStop> {
     let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
     let size = size.and_then(|size| u32::try_from(size).ok()).filter(|size| WINDOWS.contains(size));
-    size.ok_or_else(|| ParseStop::expected(option, "a window of 1 to 2147483647 bytes", value))
+    size.ok_or_else(|| value.expected("a window of 1 to 2147483647 bytes"))
 }
 
-fn count(option: &str, expected: &str, value: Value<'_>) -> Result<u32, ParseStop> {
+fn count(expected: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     let count = value.unsigned().and_then(|count| u32::try_from(count).ok()).filter(|&count| count > 0);
-    count.ok_or_else(|| ParseStop::expected(option, expected, value))
+    count.ok_or_else(|| value.expected(expected))
 }
 
 #[cfg(test)]

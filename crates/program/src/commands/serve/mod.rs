@@ -162,13 +162,13 @@ const REPLIES: &[Opt<ServeArgs>] = &[
              the form of OpenAI's (see --stream-first). Any other path gets what the options say.",
         ])
         .apply(|args, value| {
-            args.config.size = read("--size", value, parse_size)?;
+            args.config.size = read(value, parse_size)?;
             Ok(())
         }),
     Opt::with_value("status", "LIST", "answers with this status, or with a mix such as 200:95,503:5")
         .details(&["Default: 200. The number behind a status is its weight."])
         .apply(|args, value| {
-            args.config.status = read("--status", value, str::parse)?;
+            args.config.status = read(value, str::parse)?;
             Ok(())
         }),
     Opt::flag("chunked", "sends bodies in chunks instead of stating their size")
@@ -198,7 +198,7 @@ const TIME: &[Opt<ServeArgs>] = &[
             "Any number of replies wait at the same time; --capacity is what limits the server.",
         ])
         .apply(|args, value| {
-            args.config.delay = read("--delay", value, str::parse)?;
+            args.config.delay = read(value, str::parse)?;
             Ok(())
         }),
     Opt::with_value(
@@ -208,13 +208,13 @@ const TIME: &[Opt<ServeArgs>] = &[
     )
     .details(&["Default: as many as the machine manages."])
     .apply(|args, value| {
-        args.rate = Some(read("--capacity", value, parse_rate)?);
+        args.rate = Some(read(value, parse_rate)?);
         Ok(())
     }),
     Opt::with_value("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
         .details(&["Default: any number may wait."])
         .apply(|args, value| {
-            args.queue = Some(number("--queue", "a number of requests", value)?);
+            args.queue = Some(number("a number of requests", value)?);
             Ok(())
         }),
 ];
@@ -237,29 +237,29 @@ const CONNECTIONS: &[Opt<ServeArgs>] = &[
              a GOAWAY goes before it, and requests that were on their way are answered before the \
              connection is closed. Over HTTP/3, the GOAWAY goes before it too, and requests behind the one \
              that it names are rejected (H3_REQUEST_REJECTED)."])
-        .apply(|args, value| close_after(args, "--close-after", true, value)),
+        .apply(|args, value| close_after(args, true, value)),
     Opt::with_value("close-silently", "N", "closes a connection after its Nth reply without announcing it")
         .details(&[
             "A client that has sent its next request already gets no answer to it. Over HTTP/2 and HTTP/3 \
              the Nth reply is the Nth that is made; others that are under way are cut off.",
         ])
-        .apply(|args, value| close_after(args, "--close-silently", false, value)),
+        .apply(|args, value| close_after(args, false, value)),
     Opt::with_value("max-connections", "N", "holds at most N connections and resets further ones")
         .details(&[
             "Default: as many as the system's limit on open files allows. Over HTTP/3 further ones are \
              refused (CONNECTION_REFUSED).",
         ])
         .apply(|args, value| {
-            let most = number("--max-connections", "a number of connections", value)?;
+            let most = number("a number of connections", value)?;
             args.config.limits.connections = Some(most);
             Ok(())
         }),
     Opt::with_value("idle-timeout", "T", "closes a connection that is idle for T")
         .details(&["Default: 5min. A connection that waits for its reply is not idle."])
         .apply(|args, value| {
-            let idle = read("--idle-timeout", value, parse_duration)?;
+            let idle = read(value, parse_duration)?;
             if idle.is_zero() {
-                return Err(ParseStop::expected("--idle-timeout", "a duration above 0", value));
+                return Err(value.expected("a duration above 0"));
             }
             args.config.limits.idle = idle;
             Ok(())
@@ -301,20 +301,20 @@ const FAULTS: &[Opt<ServeArgs>] = &[
          stream of an unknown type; stop-sending sends STOP_SENDING (H3_NO_ERROR) and then the reply.",
     ])
     .apply(|args, value| {
-        args.faults.push(read("--fault", value, str::parse)?);
+        args.faults.push(read(value, str::parse)?);
         Ok(())
     }),
     Opt::with_value("trickle-interval", "T", "waits for T between two bytes of a reply that trickles")
         .details(&["Default: 10ms."])
         .apply(|args, value| {
-            args.config.trickle = read("--trickle-interval", value, parse_duration)?;
+            args.config.trickle = read(value, parse_duration)?;
             Ok(())
         }),
     Opt::with_value("seed", "N", "seeds the random numbers of delays, statuses and faults with N")
         .details(&["Default: 1. The same requests in the same order meet the same chances."])
         .apply(|args, value| {
             let seed = value.unsigned();
-            args.config.seed = seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
+            args.config.seed = seed.ok_or_else(|| value.expected("a whole number"))?;
             Ok(())
         }),
 ];
@@ -322,18 +322,14 @@ const FAULTS: &[Opt<ServeArgs>] = &[
 const GENERAL: &[Opt<ServeArgs>] = &[Opt::help()];
 
 /// Reads a value that only text can be right for.
-fn read<T>(
-    option: &str,
-    value: Value<'_>,
-    parse: impl FnOnce(&str) -> Result<T, Malformed>,
-) -> Result<T, ParseStop> {
+fn read<T>(value: Value<'_>, parse: impl FnOnce(&str) -> Result<T, Malformed>) -> Result<T, ParseStop> {
     let text = String::from_utf8_lossy(value.bytes());
-    parse(&text).map_err(|malformed| ParseStop::expected(option, malformed.expected, value))
+    parse(&text).map_err(|malformed| value.expected(malformed.expected))
 }
 
-fn number(option: &str, what: &str, value: Value<'_>) -> Result<u32, ParseStop> {
+fn number(what: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok());
-    number.ok_or_else(|| ParseStop::expected(option, what, value))
+    number.ok_or_else(|| value.expected(what))
 }
 
 fn listen_address(value: Value<'_>) -> Result<Endpoint, ParseStop> {
@@ -344,18 +340,13 @@ fn listen_address(value: Value<'_>) -> Result<Endpoint, ParseStop> {
         Some(path) if !path.is_empty() => {
             Ok(Endpoint::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path))))
         }
-        _ => read("--listen", value, str::parse).map(|ListenAddress(endpoint)| endpoint),
+        _ => read(value, str::parse).map(|ListenAddress(endpoint)| endpoint),
     }
 }
 
-fn close_after(
-    args: &mut ServeArgs,
-    option: &str,
-    announced: bool,
-    value: Value<'_>,
-) -> Result<(), ParseStop> {
+fn close_after(args: &mut ServeArgs, announced: bool, value: Value<'_>) -> Result<(), ParseStop> {
     let replies = value.unsigned().filter(|&replies| replies > 0);
-    let replies = replies.ok_or_else(|| ParseStop::expected(option, "a number of replies above 0", value))?;
+    let replies = replies.ok_or_else(|| value.expected("a number of replies above 0"))?;
     args.config.close_after = Some(CloseAfter { replies, announced });
     Ok(())
 }

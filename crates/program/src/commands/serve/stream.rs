@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
              /v1/completions. There an event is a token. /first/20ms/v1/chat/completions is a path of that API, too.",
         ])
         .apply(|args, value| {
-            args.config.streams.first = read("--stream-first", value, str::parse)?;
+            args.config.streams.first = read(value, str::parse)?;
             Ok(())
         }),
     Opt::with_value("stream-gap", "T", "sends further events at gaps of T: a duration or a distribution")
@@ -22,13 +22,13 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
              was due.",
         ])
         .apply(|args, value| {
-            args.config.streams.gap = read("--stream-gap", value, str::parse)?;
+            args.config.streams.gap = read(value, str::parse)?;
             Ok(())
         }),
     Opt::with_value("stream-together", "N", "sends N events in each write")
         .details(&["Default: 1. At most 1000. The gap is that between two writes."])
         .apply(|args, value| {
-            let together = count(args.config.limits.events_together, "--stream-together", value)?;
+            let together = count(args.config.limits.events_together, value)?;
             args.config.streams.together = together;
             Ok(())
         }),
@@ -38,7 +38,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
              `ignore_eos` it has `max_tokens`.",
         ])
         .apply(|args, value| {
-            args.config.streams.events = count(args.config.limits.events, "--stream-events", value)?;
+            args.config.streams.events = count(args.config.limits.events, value)?;
             Ok(())
         }),
     Opt::with_value("stream-cut", "PROBABILITY", "breaks streams off halfway at random, as in 0.01 or 1%")
@@ -47,16 +47,16 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
              (INTERNAL_ERROR), and over HTTP/3 too (H3_INTERNAL_ERROR). A stream that meets a --fault is not cut.",
         ])
         .apply(|args, value| {
-            args.config.streams.cut = read("--stream-cut", value, str::parse)?;
+            args.config.streams.cut = read(value, str::parse)?;
             Ok(())
         }),
 ];
 
-fn count(most: u32, option: &str, value: Value<'_>) -> Result<u32, ParseStop> {
+fn count(most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
     let expected = format!("a number of events from 1 to {most}");
-    let count: u32 = number(option, &expected, value)?;
+    let count: u32 = number(&expected, value)?;
     if !(1..=most).contains(&count) {
-        return Err(ParseStop::expected(option, &expected, value));
+        return Err(value.expected(&expected));
     }
     Ok(count)
 }

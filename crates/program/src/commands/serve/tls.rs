@@ -152,7 +152,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             IMPLIES_TLS,
         ])
         .apply(|args, value| {
-            let key_type = read("--tls-key-type", value, str::parse)?;
+            let key_type = read(value, str::parse)?;
             wanted(args).key_type = Some(key_type);
             Ok(())
         }),
@@ -179,7 +179,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(ParseStop::expected("--tls-write-cert", "the path of a file", value));
+                return Err(value.expected("the path of a file"));
             }
             wanted(args).certificate_file = Some(value.os_str().into());
             Ok(())
@@ -192,19 +192,19 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             IMPLIES_TLS,
         ])
         .apply(|args, value| {
-            wanted(args).groups = read("--tls-groups", value, str::parse)?;
+            wanted(args).groups = read(value, str::parse)?;
             Ok(())
         }),
     Opt::with_value("tls-min", "V", "accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
         .apply(|args, value| {
-            wanted(args).min = Some(read("--tls-min", value, parse_tls_version)?);
+            wanted(args).min = Some(read(value, parse_tls_version)?);
             Ok(())
         }),
     Opt::with_value("tls-max", "V", "accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.3.", IMPLIES_TLS])
         .apply(|args, value| {
-            wanted(args).max = Some(read("--tls-max", value, parse_tls_version)?);
+            wanted(args).max = Some(read(value, parse_tls_version)?);
             Ok(())
         }),
     Opt::with_value(
@@ -218,7 +218,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         IMPLIES_TLS,
     ])
     .apply(|args, value| {
-        wanted(args).ciphers = Some(read("--tls-ciphers", value, str::parse)?);
+        wanted(args).ciphers = Some(read(value, str::parse)?);
         Ok(())
     }),
     Opt::with_value("tls-tickets", "on|off", "gives clients tickets to resume their sessions with, or none")
@@ -227,7 +227,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             wanted(args).has_no_tickets = match value.bytes() {
                 b"on" => false,
                 b"off" => true,
-                _ => return Err(ParseStop::expected("--tls-tickets", "on or off", value)),
+                _ => return Err(value.expected("on or off")),
             };
             Ok(())
         }),
@@ -262,7 +262,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         IMPLIES_TLS,
     ])
     .apply(|args, value| {
-        let ways = read("--tls-cert-compression", value, parse_certificate_compression)?;
+        let ways = read(value, parse_certificate_compression)?;
         wanted(args).certificate_compression = ways;
         Ok(())
     }),

@@ -43,7 +43,7 @@ const RATES: &[Opt<SweepArgs>] = &[
          session workload it ends with those, without a warm-up.",
     ])
     .apply(|args, value| {
-        args.rates = Some(parsed_rates("--rates", value)?);
+        args.rates = Some(parsed_rates(value)?);
         Ok(())
     }),
     Opt::with_value(
@@ -54,7 +54,7 @@ const RATES: &[Opt<SweepArgs>] = &[
     .details(&["As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
          --request-period sets the kind of the intervals."])
     .apply(|args, value| {
-        args.request_rates = Some(parsed_rates("--request-rates", value)?);
+        args.request_rates = Some(parsed_rates(value)?);
         Ok(())
     }),
     Opt::with_value("repeats", "N", "makes N runs at each rate")
@@ -62,7 +62,7 @@ const RATES: &[Opt<SweepArgs>] = &[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
         ])
         .apply(|args, value| {
-            args.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
+            args.repeats = whole(1, REPEATS_MAX, value)?;
             Ok(())
         }),
     Opt::with_value("order", "rising|random", "makes the runs by rising rates, or in random order")
@@ -74,15 +74,14 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.shuffled = match value.bytes() {
                 b"rising" => false,
                 b"random" => true,
-                _ => return Err(ParseStop::expected("--order", "rising or random", value)),
+                _ => return Err(value.expected("rising or random")),
             };
             Ok(())
         }),
     Opt::with_value("seed", "N", "seeds the random numbers of --order=random with N")
         .details(&["Default: 1. The same seed gives the same order."])
         .apply(|args, value| {
-            let seed =
-                value.unsigned().ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
+            let seed = value.unsigned().ok_or_else(|| value.expected("a whole number"))?;
             args.seed = Some(seed);
             Ok(())
         }),
@@ -95,7 +94,7 @@ const RATES: &[Opt<SweepArgs>] = &[
          is offered, without an error and while it is offered. Runs whose generator was the bottleneck \
          say nothing of that and are passed over."])
     .apply(|args, value| {
-        args.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
+        args.stop_after = whole(0, u32::MAX, value)?;
         Ok(())
     }),
 ];
@@ -104,7 +103,7 @@ const BETWEEN: &[Opt<SweepArgs>] = &[
     Opt::with_value("pause", "X", "waits at least X seconds between two runs")
         .details(&["Default: 1. Range: 0 to 86400."])
         .apply(|args, value| {
-            args.pause = wait("--pause", value)?;
+            args.pause = wait(value)?;
             Ok(())
         }),
     Opt::with_value("settle", "X", "then waits up to X seconds until server and local ports have recovered")
@@ -118,7 +117,7 @@ const BETWEEN: &[Opt<SweepArgs>] = &[
              once.",
         ])
         .apply(|args, value| {
-            args.settle = wait("--settle", value)?;
+            args.settle = wait(value)?;
             Ok(())
         }),
 ];
@@ -131,7 +130,7 @@ const RESULTS: &[Opt<SweepArgs>] = &[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
         ])
-        .apply(|args, value| values::file(&mut args.resume, "--resume", value, StdoutMeans::Nothing)),
+        .apply(|args, value| values::file(&mut args.resume, value, StdoutMeans::Nothing)),
     SweepArgs::CSV,
     SweepArgs::TSV,
     SweepArgs::HTML,
@@ -288,30 +287,25 @@ fn complete(given: &mut SweepArgs) -> Result<(), ParseStop> {
     Ok(())
 }
 
-fn parsed_rates(option: &str, value: Value<'_>) -> Result<Vec<f64>, ParseStop> {
-    rates::parse(&String::from_utf8_lossy(value.bytes()))
-        .map_err(|what| ParseStop::rejected(format!("{option}: {what}")))
+fn parsed_rates(value: Value<'_>) -> Result<Vec<f64>, ParseStop> {
+    rates::parse(&String::from_utf8_lossy(value.bytes())).map_err(|what| value.rejected(what))
 }
 
-fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
+fn whole(least: u32, most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let what = match most {
             u32::MAX => "a number of rates, or 0 for none".to_owned(),
             _ => format!("a number from {least} to {most}"),
         };
-        ParseStop::expected(option, &what, value)
+        value.expected(&what)
     })
 }
 
-fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+fn wait(value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.seconds().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
     seconds.ok_or_else(|| {
-        ParseStop::expected(
-            option,
-            &format!("a number of seconds from 0 to {WAIT_MAX_S}, or a time such as 500ms"),
-            value,
-        )
+        value.expected(&format!("a number of seconds from 0 to {WAIT_MAX_S}, or a time such as 500ms"))
     })
 }
 

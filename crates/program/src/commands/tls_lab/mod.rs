@@ -281,7 +281,7 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
         let text = String::from_utf8_lossy(value.bytes());
         args.groups = named_groups(&text).ok_or_else(|| {
             let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-            ParseStop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
+            value.expected(&format!("groups among {}", known.join(", ")))
         })?;
         Ok(())
     }),
@@ -293,7 +293,7 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {
                 let what = "cipher suites of TLS 1.2 such as ECDHE-RSA-AES128-GCM-SHA256";
-                return Err(ParseStop::expected("--ciphers", what, value));
+                return Err(value.expected(what));
             }
             args.ciphers = names(&text).map(str::to_owned).collect();
             Ok(())
@@ -319,14 +319,14 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
         "Trials that warm up precede the first round and are left out.",
     ])
     .apply(|args, value| {
-        args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
+        args.settings.rounds = number(1..=ROUNDS_MAX, value)?;
         Ok(())
     }),
     Opt::with_value("handshakes", "N", "makes N handshakes in each trial, one after the other")
         .details(&["Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second \
              slowest. A trial is ended after a minute."])
         .apply(|args, value| {
-            args.settings.handshakes = number("--handshakes", 1..=HANDSHAKES_MAX, value)?;
+            args.settings.handshakes = number(1..=HANDSHAKES_MAX, value)?;
             Ok(())
         }),
     Opt::with_value(
@@ -338,13 +338,13 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
          which the system gives back after a minute: keep the sum over all trials of a minute below some \
          28000."])
     .apply(|args, value| {
-        args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
+        args.settings.rate_handshakes = number(0..=HANDSHAKES_MAX, value)?;
         Ok(())
     }),
     Opt::with_value("concurrency", "N", "keeps N of the --rate-handshakes going at once")
         .details(&["Default: 8. Range: 1 to 10000."])
         .apply(|args, value| {
-            let concurrency = number("--concurrency", 1..=CONCURRENCY_MAX, value)?;
+            let concurrency = number(1..=CONCURRENCY_MAX, value)?;
             args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
             Ok(())
         }),
@@ -352,8 +352,7 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
         .details(&["Default: 1."])
         .apply(|args, value| {
             let seed = value.unsigned();
-            args.settings.seed =
-                seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
+            args.settings.seed = seed.ok_or_else(|| value.expected("a whole number"))?;
             Ok(())
         }),
 ];
@@ -368,7 +367,7 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
             args.base.http_version = Some(match value.bytes() {
                 b"1.1" => Version::HTTP_11,
                 b"3" => Version::HTTP_3,
-                _ => return Err(ParseStop::expected("--http-version", "1.1 or 3", value)),
+                _ => return Err(value.expected("1.1 or 3")),
             });
             Ok(())
         }),
@@ -382,7 +381,7 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
         let seconds = value.seconds().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let timeout = seconds.filter(|timeout| !timeout.is_zero());
         let timeout = timeout
-            .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
+            .ok_or_else(|| value.expected("a duration above 0 such as 500ms"))?;
         args.settings.timeout = timeout;
         args.base.timeout = timeout.as_secs_f64();
         Ok(())
@@ -449,10 +448,10 @@ fn is_cipher(name: &str) -> bool {
     httperf_engine::tls_context(&tls).is_ok()
 }
 
-fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, ParseStop> {
+fn number(range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, ParseStop> {
     value.unsigned().filter(|number| range.contains(number)).ok_or_else(|| {
         let what = format!("a number from {} to {}", range.start(), range.end());
-        ParseStop::expected(option, &what, value)
+        value.expected(&what)
     })
 }
 
