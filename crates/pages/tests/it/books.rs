@@ -253,7 +253,7 @@ fn csv_value(document: &Document, column: &str) -> u64 {
 
 /// Number of plans drawn, unless the environment sets it.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(250)
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
 }
 
 proptest! {
