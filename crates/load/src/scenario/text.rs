@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use httperf_plan::scenario::{Coding, StepText, TextPart, Value};
 use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
+use httperf_plan::scenario::{Coding, StepText, TextPart, Value};
 
 use super::filter::{CompiledFilter, filtered};
 use super::look::Malformed;
