@@ -279,6 +279,7 @@ impl<'d> Importer<'d> {
                 "header"
                     if ["accept", "content-type", "authorization"]
                         .contains(&&name.to_ascii_lowercase()[..]) => {}
+                "header" if name.eq_ignore_ascii_case("cookie") => cookies.push(style.header(&value)),
                 "header" => self.add_header(&mut entry, name, style.header(&value)),
                 "cookie" => cookies.extend(style.cookies(name, &value)),
                 _ => {}
@@ -369,8 +370,13 @@ impl<'d> Importer<'d> {
                     match text("in") {
                         "query" if !key.is_empty() => entry.query.push((key.to_owned(), value)),
                         "cookie" if is_name(key) => {
-                            let cookie = Text::literal(format!("{key}=")).then_variable(&variable);
-                            entry.headers.push(("Cookie".to_owned(), cookie));
+                            // All cookies of a request are in one field (RFC 6265, section 5.4).
+                            let others = entry.headers.iter().position(|(name, _)| name == "Cookie");
+                            let cookies = match others {
+                                Some(place) => entry.headers.remove(place).1.then(format!("; {key}=")),
+                                None => Text::literal(format!("{key}=")),
+                            };
+                            entry.headers.push(("Cookie".to_owned(), cookies.then_variable(&variable)));
                         }
                         "header" if is_name(key) && !is_of_the_connection(key) => {
                             entry.headers.push((key.to_owned(), value));

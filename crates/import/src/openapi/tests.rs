@@ -153,6 +153,17 @@ fn json_is_read_as_well() {
 }
 
 #[test]
+fn all_cookies_are_in_one_field() {
+    let text = r#"{"openapi":"3.1.0","paths":{"/a":{"get":{"security":[{"one":[],"two":[]}],"parameters":[
+        {"name":"a","in":"cookie","example":1},{"name":"cookie","in":"header","example":"b=2"}]}}},
+        "components":{"securitySchemes":{"one":{"type":"apiKey","name":"c","in":"cookie"},
+        "two":{"type":"apiKey","name":"d","in":"cookie"}}}}"#;
+    let (workload, _) = import(text).unwrap();
+    let written = workload.files[0].written();
+    assert!(written.contains("\nCookie: a=1; b=2; c={{api_key}}; d={{api_key_2}}\n"), "{written}");
+}
+
+#[test]
 fn parameters_and_forms_are_written_in_their_styles() {
     let text = r##"{"openapi":"3.1.0","paths":{"/a/{id}/{m}":{"post":{"parameters":[
         {"name":"id","in":"path","example":["x","y z"]},{"name":"m","in":"path","style":"matrix","example":5},
