@@ -137,7 +137,7 @@ merge_fields!(Usage {
 });
 
 /// All workers, in an order that does not depend on that of the parts.
-fn join(own: &mut Vec<ThreadUsage>, other: &Vec<ThreadUsage>) {
+fn join(own: &mut Vec<ThreadUsage>, other: &[ThreadUsage]) {
     own.extend_from_slice(other);
     own.sort_by_key(|worker| (worker.cpu.user, worker.cpu.system, worker.kept_waiting));
 }

@@ -306,7 +306,7 @@ merge_fields!(Firsts {
     add: times, unfinished;
 });
 
-fn add_unmade(own: &mut Vec<UnmadeCalls>, other: &Vec<UnmadeCalls>) {
+fn add_unmade(own: &mut Vec<UnmadeCalls>, other: &[UnmadeCalls]) {
     other.iter().for_each(|unmade| count_unmade(own, unmade.obstacle, unmade.calls));
 }
 
@@ -323,7 +323,7 @@ fn first_known<T: Copy>(own: &mut Option<T>, other: &Option<T>) {
 }
 
 /// Adds counts place by place. Steps with more checks than the others make the list longer: nothing is left out.
-fn add_each(own: &mut Vec<u64>, other: &Vec<u64>) {
+fn add_each(own: &mut Vec<u64>, other: &[u64]) {
     own.resize(own.len().max(other.len()), 0);
     own.iter_mut().zip(other).for_each(|(own, their)| *own += their);
 }
