@@ -157,6 +157,8 @@ fn check_command(words: &[String]) {
     };
     let is_plain = |text: &str| text.trim() == text && !text.is_empty();
     let is_once = |options: &[&str]| words.iter().filter(|word| options.contains(&&word[..])).count() == 1;
+    // With -G data is in the query; a body beside it is a form.
+    let is_in_query = words.iter().any(|word| word == "-G");
     for pair in words.windows(2) {
         let (option, text) = (&pair[0][..], &pair[1][..]);
         match option {
@@ -169,15 +171,17 @@ fn check_command(words: &[String]) {
             }
             "-A" if is_once(&["-A"]) && is_plain(text) => assert!(carried("User-Agent", text), "{command}"),
             "-X" if is_once(&["-X"]) => assert_eq!(entry.method, text, "{command}"),
-            "--data-raw" if is_once(&["--data-raw", "--json", "-d", "-T"]) => match &entry.body {
-                None => assert!(text.is_empty() || words.iter().any(|word| word == "-G"), "{command}"),
-                Some(Body::Text(body) | Body::Json(body)) => assert_eq!(body, text),
-                Some(Body::Form(form)) => {
-                    let sent: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
-                    assert_eq!(form, &sent);
+            "--data-raw" if is_once(&["--data-raw", "--json", "-d", "-T"]) && !is_in_query => {
+                match &entry.body {
+                    None => assert!(text.is_empty(), "{command}"),
+                    Some(Body::Text(body) | Body::Json(body)) => assert_eq!(body, text),
+                    Some(Body::Form(form)) => {
+                        let sent: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+                        assert_eq!(form, &sent);
+                    }
+                    Some(other) => panic!("{other:?} of {command}"),
                 }
-                Some(other) => panic!("{other:?} of {command}"),
-            },
+            }
             _ => {}
         }
     }
