@@ -157,7 +157,7 @@ fn check_command(words: &[String]) {
     };
     let is_plain = |text: &str| text.trim() == text && !text.is_empty();
     let is_once = |options: &[&str]| words.iter().filter(|word| options.contains(&&word[..])).count() == 1;
-    // With -G data is in the query; a body beside it is a form.
+    // -G moves data to the query, so that a body is that of a form.
     let is_in_query = words.iter().any(|word| word == "-G");
     for pair in words.windows(2) {
         let (option, text) = (&pair[0][..], &pair[1][..]);

@@ -370,13 +370,12 @@ impl<'d> Importer<'d> {
                     match text("in") {
                         "query" if !key.is_empty() => entry.query.push((key.to_owned(), value)),
                         "cookie" if is_name(key) => {
-                            // All cookies of a request are in one field (RFC 6265, section 5.4).
-                            let others = entry.headers.iter().position(|(name, _)| name == "Cookie");
-                            let cookies = match others {
-                                Some(place) => entry.headers.remove(place).1.then(format!("; {key}=")),
-                                None => Text::literal(format!("{key}=")),
-                            };
+                            let cookies = taken_cookies(entry).then(format!("{key}="));
                             entry.headers.push(("Cookie".to_owned(), cookies.then_variable(&variable)));
+                        }
+                        "header" if key.eq_ignore_ascii_case("cookie") => {
+                            let cookies = taken_cookies(entry).then_variable(&variable);
+                            entry.headers.push(("Cookie".to_owned(), cookies));
                         }
                         "header" if is_name(key) && !is_of_the_connection(key) => {
                             entry.headers.push((key.to_owned(), value));
@@ -544,6 +543,12 @@ fn preference(kind: &str) -> Preference {
         kind if kind.ends_with("+json") => Preference::Json,
         _ => Preference::Other,
     }
+}
+
+/// Takes the cookies that a request has, for others to follow: all are in one field (RFC 6265, section 5.4).
+fn taken_cookies(entry: &mut Entry) -> Text {
+    let place = entry.headers.iter().position(|(name, _)| name == "Cookie");
+    place.map_or_else(Text::default, |place| entry.headers.remove(place).1.then("; "))
 }
 
 /// The fields of a form for a property of its schema, as the media type has them encoded. Objects are JSON unless a style

@@ -154,13 +154,16 @@ fn json_is_read_as_well() {
 
 #[test]
 fn all_cookies_are_in_one_field() {
-    let text = r#"{"openapi":"3.1.0","paths":{"/a":{"get":{"security":[{"one":[],"two":[]}],"parameters":[
+    let text = r#"{"openapi":"3.1.0","paths":{"/a":{"get":{"security":[{"one":[],"two":[],"whole":[]}],"parameters":[
         {"name":"a","in":"cookie","example":1},{"name":"cookie","in":"header","example":"b=2"}]}}},
         "components":{"securitySchemes":{"one":{"type":"apiKey","name":"c","in":"cookie"},
-        "two":{"type":"apiKey","name":"d","in":"cookie"}}}}"#;
+        "two":{"type":"apiKey","name":"d","in":"cookie"},"whole":{"type":"apiKey","name":"cookie","in":"header"}}}}"#;
     let (workload, _) = import(text).unwrap();
     let written = workload.files[0].written();
-    assert!(written.contains("\nCookie: a=1; b=2; c={{api_key}}; d={{api_key_2}}\n"), "{written}");
+    assert!(
+        written.contains("\nCookie: a=1; b=2; c={{api_key}}; d={{api_key_2}}; {{api_key_3}}\n"),
+        "{written}"
+    );
 }
 
 #[test]
