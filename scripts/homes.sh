@@ -17,7 +17,7 @@ SOME=(
     'Policy::|Workload::(Connections|Sessions|Calls|Replay|Scenarios)'
 )
 
-# The files of a list that match, or with -v those that do not, as a number.
+# Counts the files of the list that match.
 count() {
     grep -cE "$@" <<<"$files" || true
 }

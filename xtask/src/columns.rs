@@ -5,10 +5,8 @@ use std::fmt::Write as _;
 use httperf_report::columns::{COLUMNS, Source, Unit};
 use serde_json::Value;
 
-use crate::Generated;
 use crate::schemas::{cell, description};
-
-const WRITES: &str = "writing to a string succeeds";
+use crate::{Generated, WRITES};
 
 /// Generates the page in Markdown.
 pub(crate) fn page() -> Generated {
@@ -67,7 +65,7 @@ fn meaning(schema: &Value, pointer: &str) -> String {
     }
 }
 
-/// Whether a field of this name is told of a distribution of times: a percentile such as `p99.9`, the mean, an extreme.
+/// Returns true for the names of percentiles such as `p99.9`, of the mean and of the extremes.
 fn is_of_times(name: &str) -> bool {
     let is_percentile = name.strip_prefix('p').is_some_and(|share| share.parse::<f64>().is_ok());
     is_percentile || ["mean", "min", "max"].contains(&name)

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use httperf_fleet::rank::{KnownLauncher, known_launchers};
 
+use crate::WRITES;
 use crate::manual::prose::{ENVIRONMENT, Entry};
 
 /// Generates the page in Markdown.
@@ -18,8 +19,6 @@ pub(crate) fn page() -> String {
     }
     out
 }
-
-const WRITES: &str = "writing to a string succeeds";
 
 /// Names of variables as code.
 fn code(names: &[&str]) -> String {

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+/// The reason why writing to a string cannot fail.
+const WRITES: &str = "writing to a string succeeds";
+
 /// A generated document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::Generated;
 use crate::book::links::anchor;
+use crate::{Generated, WRITES};
 
 /// A document with a schema.
 struct Schema {
@@ -70,8 +70,6 @@ pub(crate) fn pages() -> Vec<Generated> {
 
 /// The page with the definitions that others have in common with it.
 const COMMON: &str = "schema-result.md";
-
-const WRITES: &str = "writing to a string succeeds";
 
 /// The key of definitions.
 const DEFINITIONS: &str = "$defs";

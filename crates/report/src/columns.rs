@@ -24,7 +24,7 @@ pub struct Column {
 pub enum Source {
     /// A field of `figures` in the document: its JSON pointer (RFC 6901) from there.
     Figure(&'static str),
-    /// What the document tells in another form.
+    /// A value that is no field of `figures`.
     Other {
         /// Meaning, in a sentence.
         meaning: &'static str,
@@ -33,7 +33,7 @@ pub enum Source {
     },
 }
 
-/// What values are taken from.
+/// The result that a row describes.
 #[derive(Debug)]
 pub struct Row<'a> {
     document: &'a Document,
@@ -166,7 +166,7 @@ pub const COLUMNS: [Column; 144] = [
     figure("reply_rate", "/reply_rate"),
     other("ended_early", "Why the run ended before its time, if it did.", ended_early),
     other("statuses", "Replies by status.", by_status),
-    other("unexpected_capture", "Replies of steps of which a value could not be captured.", |row| {
+    other("unexpected_capture", "Replies of steps that lack a value to capture.", |row| {
         row.unexpected(Mismatch::Capture)
     }),
     other("unexpected_check", "Replies of steps that failed a check.", |row| row.unexpected(Mismatch::Check)),

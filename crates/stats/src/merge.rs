@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What parts of a run measured, and adds up.
+/// Measurements of parts of a run, which add up.
 ///
 /// Parts give the same whole in any order and grouping, where a type does not say otherwise.
 pub trait Merge {
@@ -47,7 +47,7 @@ pub(crate) mod rule {
         own.merge(other);
     }
 
-    /// The sum of two durations, or of other quantities of which a maximum would make sense as well.
+    /// The sum, stated where a maximum would be as plausible: of durations and of processors.
     pub(crate) fn sum<T: AddAssign + Copy>(own: &mut T, other: &T) {
         *own += *other;
     }
