@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,9 @@ from hypothesis import settings
 import support
 
 mpl.use("agg")
+# Tests send these to programs. Where pytest was started with them ignored, as by nohup, so would they be.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 settings.register_profile("same", derandomize=True, deadline=None, database=None, max_examples=50)
 settings.load_profile("same")
 

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Objectives};
@@ -21,6 +22,14 @@ use httperf_testkit::sim::{
 };
 
 /// Step files of [`visits`], by name.
+/// A document that is made once and copied from then on, as simulated runs take their time.
+macro_rules! once {
+    ($make:expr) => {{
+        static MADE: LazyLock<Document> = LazyLock::new(|| $make);
+        MADE.clone()
+    }};
+}
+
 const STEP_FILES: [(&str, &str); 2] = [
     (
         "browse.hurl",
@@ -133,17 +142,17 @@ fn chance(index: usize, stream: u64) -> f64 {
 
 /// A minute of 500 connections per second, as in real use: some errors, and a stall of one second.
 pub(crate) fn a_busy_minute() -> Document {
-    busy(60, 500.0, ms(5_000))
+    once!(busy(60, 500.0, ms(5_000)))
 }
 
 /// A small version of the same, for tests that only need its variety.
 pub(crate) fn a_busy_moment() -> Document {
-    busy(12, 120.0, ms(2_000))
+    once!(busy(12, 120.0, ms(2_000)))
 }
 
 /// The same for ten minutes: each second has its percentiles and errors.
 pub(crate) fn ten_minutes() -> Document {
-    busy(600, 110.0, ms(5_000))
+    once!(busy(600, 110.0, ms(5_000)))
 }
 
 fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
@@ -217,26 +226,28 @@ impl workload_file::Files for StepFiles {
 
 /// Visits of two scenarios in two load phases, some of which fail checks and captures.
 pub(crate) fn visits() -> Document {
-    simulated(visits_plan(), HttpPeer::new(shop))
+    once!(simulated(visits_plan(), HttpPeer::new(shop)))
 }
 
 /// The same, with markup in all names.
 pub(crate) fn hostile_visits() -> Document {
-    let plan = visits_plan().with(|plan| {
-        let Workload::Scenarios(scenarios) = &mut plan.workload else { unreachable!("it has scenarios") };
-        for (scenario, name) in scenarios.scenarios.iter_mut().zip(HOSTILE) {
-            scenario.name = name.to_owned();
-        }
-        for request in &mut scenarios.requests {
-            request.name = HOSTILE[1].to_owned();
-            request.origin = HOSTILE[2].to_owned();
-            request.checks.iter_mut().for_each(|check| check.label = HOSTILE[3].to_owned());
-            request.captures.iter_mut().for_each(|capture| capture.label = HOSTILE[0].to_owned());
-        }
-        let Arrivals::Phased(phased) = &mut plan.arrivals else { unreachable!("it has phases") };
-        phased.phases.iter_mut().zip(HOSTILE).for_each(|(phase, name)| phase.name = name.to_owned());
-    });
-    simulated(plan, HttpPeer::new(shop))
+    once!({
+        let plan = visits_plan().with(|plan| {
+            let Workload::Scenarios(scenarios) = &mut plan.workload else { unreachable!("it has scenarios") };
+            for (scenario, name) in scenarios.scenarios.iter_mut().zip(HOSTILE) {
+                scenario.name = name.to_owned();
+            }
+            for request in &mut scenarios.requests {
+                request.name = HOSTILE[1].to_owned();
+                request.origin = HOSTILE[2].to_owned();
+                request.checks.iter_mut().for_each(|check| check.label = HOSTILE[3].to_owned());
+                request.captures.iter_mut().for_each(|capture| capture.label = HOSTILE[0].to_owned());
+            }
+            let Arrivals::Phased(phased) = &mut plan.arrivals else { unreachable!("it has phases") };
+            phased.phases.iter_mut().zip(HOSTILE).for_each(|(phase, name)| phase.name = name.to_owned());
+        });
+        simulated(plan, HttpPeer::new(shop))
+    })
 }
 
 fn visits_plan() -> Plan {
@@ -269,16 +280,21 @@ fn shop(request: &RequestSeen) -> Vec<Action> {
 
 /// Sessions over TLS whose connections resume, some of which break.
 pub(crate) fn sessions_over_tls() -> Document {
-    let script = uniform(4, 2, ms(300));
-    let plan = sessions(200, script).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.05 };
-        plan.tls = Some(Tls::default());
-    });
-    let peer = HttpPeer::new(|request| match chance(request.connection, 1) {
-        share if share < 0.03 => vec![Action::Reset(ms(3))],
-        _ => vec![Action::Send(ms(60), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(60))],
-    });
-    simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
+    once!({
+        let script = uniform(4, 2, ms(300));
+        let plan = sessions(200, script).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.05 };
+            plan.tls = Some(Tls::default());
+        });
+        let peer = HttpPeer::new(|request| match chance(request.connection, 1) {
+            share if share < 0.03 => vec![Action::Reset(ms(3))],
+            _ => vec![
+                Action::Send(ms(60), reply(200, "Connection: close\r\n", "secret")),
+                Action::Close(ms(60)),
+            ],
+        });
+        simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
+    })
 }
 
 /// Calls over HTTP/2 with all kinds of failures. The figures of HTTP/2 are invented.
@@ -368,37 +384,42 @@ pub(crate) fn over_http3() -> Document {
 
 /// URIs and `Server-Timing` fields full of markup, wherever a page shows them.
 pub(crate) fn hostile() -> Document {
-    let mut plan = connections(1_000, 1, 1).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.01 };
-        plan.runtime = Some(Duration::from_secs(3));
-        plan.uris = UriSource::List { uris: HOSTILE.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true };
-    });
-    plan.change(|plan| plan.recording.split = Some(Split::Uri));
-    plan.change(|plan| plan.targets[0].host = HOSTILE[0].to_owned());
-    plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes());
-    let peer = HttpPeer::new(|_| {
-        let fields = format!("Server-Timing: {}\r\n", HOSTILE.join(", "));
-        // Long enough for connections to be open at the ends of seconds.
-        vec![Action::Send(ms(20), reply(200, &fields, ""))]
-    });
-    let mut document = simulated(plan, peer);
-    let part = &mut document.parts[0];
-    part.command = HOSTILE.map(str::to_owned).into();
-    part.started = HOSTILE[0].to_owned();
-    part.httperf = HOSTILE[2].to_owned();
-    part.machine.host = HOSTILE[1].to_owned();
-    part.machine.system = HOSTILE[2].to_owned();
-    part.machine.processor = Some(HOSTILE[3].to_owned());
-    document
+    once!({
+        let mut plan = connections(1_000, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.01 };
+            plan.runtime = Some(Duration::from_secs(3));
+            plan.uris =
+                UriSource::List { uris: HOSTILE.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true };
+        });
+        plan.change(|plan| plan.recording.split = Some(Split::Uri));
+        plan.change(|plan| plan.targets[0].host = HOSTILE[0].to_owned());
+        plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes());
+        let peer = HttpPeer::new(|_| {
+            let fields = format!("Server-Timing: {}\r\n", HOSTILE.join(", "));
+            // Long enough for connections to be open at the ends of seconds.
+            vec![Action::Send(ms(20), reply(200, &fields, ""))]
+        });
+        let mut document = simulated(plan, peer);
+        let part = &mut document.parts[0];
+        part.command = HOSTILE.map(str::to_owned).into();
+        part.started = HOSTILE[0].to_owned();
+        part.httperf = HOSTILE[2].to_owned();
+        part.machine.host = HOSTILE[1].to_owned();
+        part.machine.system = HOSTILE[2].to_owned();
+        part.machine.processor = Some(HOSTILE[3].to_owned());
+        document
+    })
 }
 
 /// A server that answers nothing.
 pub(crate) fn without_replies() -> Document {
-    let plan = connections(200, 1, 1).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.02 };
-        plan.timeouts = Timeouts { timeout: Some(ms(500)), think_timeout: None };
-    });
-    simulated(plan, HttpPeer::new(|_| Vec::new()))
+    once!({
+        let plan = connections(200, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.02 };
+            plan.timeouts = Timeouts { timeout: Some(ms(500)), think_timeout: None };
+        });
+        simulated(plan, HttpPeer::new(|_| Vec::new()))
+    })
 }
 
 /// A run with nothing to do.
@@ -415,38 +436,47 @@ pub(crate) fn one_call() -> Document {
 
 /// A second of load without findings.
 pub(crate) fn one_second() -> Document {
-    let mut plan = connections(1_000, 1, 1).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.005 };
-        plan.runtime = Some(Duration::from_secs(1));
-    });
-    plan.change(|plan| plan.recording.split = Some(Split::Status));
-    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(404, "", "ok"))]))
+    once!({
+        let mut plan = connections(1_000, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.005 };
+            plan.runtime = Some(Duration::from_secs(1));
+        });
+        plan.change(|plan| plan.recording.split = Some(Split::Status));
+        simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(404, "", "ok"))]))
+    })
 }
 
 /// Twenty minutes, with every second kept.
 pub(crate) fn twenty_minutes() -> Document {
-    let plan = connections(1_000_000, 1, 1).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.1 };
-        plan.runtime = Some(Duration::from_secs(1_199));
-    });
-    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+    once!({
+        let plan = connections(1_000_000, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.1 };
+            plan.runtime = Some(Duration::from_secs(1_199));
+        });
+        simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+    })
 }
 
 /// Connections that take longer to establish than their calls to be answered.
 pub(crate) fn slow_to_connect() -> Document {
-    let plan = connections(200, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.02 });
-    let link = Link { latency: ms(20), ..Link::default() };
-    let peer = HttpPeer::new(|_| vec![Action::Send(ms(1), reply(200, "", "ok"))]);
-    let summary = run(&plan, link, peer).summary;
-    document(plan, summary)
+    once!({
+        let plan =
+            connections(200, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.02 });
+        let link = Link { latency: ms(20), ..Link::default() };
+        let peer = HttpPeer::new(|_| vec![Action::Send(ms(1), reply(200, "", "ok"))]);
+        let summary = run(&plan, link, peer).summary;
+        document(plan, summary)
+    })
 }
 
 /// A run that recorded only what the classic report shows.
 pub(crate) fn without_detail() -> Document {
-    let mut plan = connections(1_000, 1, 1).with(|plan| {
-        plan.arrivals = Arrivals::Deterministic { period: 0.01 };
-        plan.runtime = Some(Duration::from_secs(3));
-    });
-    plan.change(|plan| plan.recording.detail = false);
-    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+    once!({
+        let mut plan = connections(1_000, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.01 };
+            plan.runtime = Some(Duration::from_secs(3));
+        });
+        plan.change(|plan| plan.recording.detail = false);
+        simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+    })
 }

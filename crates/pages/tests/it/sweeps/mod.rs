@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of them")]
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, PlanFields};
@@ -26,7 +27,8 @@ pub(crate) const RATES: [f64; 8] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 10
 
 /// A sweep of a saturated server, with two runs at each rate.
 pub(crate) fn saturating() -> Sweep {
-    sweep(&RATES, 2, |_| {})
+    static MADE: LazyLock<Sweep> = LazyLock::new(|| sweep(&RATES, 2, |_| {}));
+    MADE.clone()
 }
 
 /// The same with one run each, limited by the generator at the last rate.
