@@ -1,5 +1,6 @@
 //! Description of a run: plan and machines, and the command to repeat it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use httperf_plan::{
@@ -25,12 +26,12 @@ const PARTS_MAX: usize = 50;
 
 /// A name with its value.
 pub(super) struct Fact {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) value: String,
 }
 
-fn fact(name: &'static str, value: impl Into<String>) -> Fact {
-    Fact { name, value: value.into() }
+pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name: name.into(), value: value.into() }
 }
 
 /// Reasons why parts of the run ended early.

@@ -9,7 +9,7 @@ use httperf_report::capacity::{CapacityOutcome, CapacityReport, Interval, Trial}
 use httperf_report::number::{count, percent, time};
 use httperf_report::{Level, headings};
 
-use super::about::{self, Fact};
+use super::about::{self, Fact, fact};
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
@@ -146,7 +146,6 @@ fn tiles(capacity: &CapacityReport) -> Vec<Tile> {
 
 fn settings(capacity: &CapacityReport) -> Vec<Fact> {
     let settings = &capacity.settings;
-    let fact = |name, value: String| Fact { name, value };
     let listed =
         |objectives: &[Objective]| objectives.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let objectives = match settings.implied {

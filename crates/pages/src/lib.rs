@@ -31,7 +31,9 @@ use askama::Template;
 use httperf_pictures::{RunCharts, has_load_phases};
 use httperf_report::number::count;
 use httperf_report::result::Document;
-use httperf_report::{Judged, Kept, Level, Verdict, divergence, headings, only_cause};
+use httperf_report::{
+    Judged, Kept, Level, Verdict, divergence, headings, of_connections, of_replies, only_cause,
+};
 
 use self::about::Fact;
 use self::fleet::Ranks;
@@ -39,7 +41,7 @@ use self::replay::Replayed;
 use self::scripts::{PAGE, Script};
 use self::slowest::SlowestCalls;
 use self::style::STYLE;
-use self::tables::Table;
+use self::tables::{Subject, Table};
 use self::tiles::Tile;
 use self::visits::Visits;
 
@@ -96,12 +98,8 @@ pub fn page(document: &Document) -> String {
             only_cause(plan, summary).as_deref(),
         ),
         groups: summary.groups.as_ref().map(tables::groups),
-        tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
-        http2: summary.http2.as_deref().map(tables::http2),
-        streams: tables::streams(document),
-        websockets: tables::websockets(document),
-        grpc: tables::grpc(document),
-        model: tables::model(document),
+        of_replies: of_replies(document).iter().map(tables::subject).collect(),
+        of_connections: of_connections(document).iter().map(tables::subject).collect(),
         commands: about::commands(&document.parts),
         facts_of_plan: about::plan(plan),
         machines: about::machines(&document.parts),
@@ -144,12 +142,8 @@ struct Page {
     times: Table,
     slowest: Option<SlowestCalls>,
     groups: Option<Table>,
-    tls: Option<tables::Protocol>,
-    http2: Option<tables::Protocol>,
-    streams: Option<tables::Protocol>,
-    websockets: Option<tables::Protocol>,
-    grpc: Option<tables::Protocol>,
-    model: Option<tables::Protocol>,
+    of_replies: Vec<Subject>,
+    of_connections: Vec<Subject>,
     commands: Vec<String>,
     facts_of_plan: Vec<Fact>,
     machines: Vec<Vec<Fact>>,

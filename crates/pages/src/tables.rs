@@ -1,19 +1,12 @@
-//! Tables: percentiles of all clocks, failures, groups, TLS, HTTP/2.
+//! Tables: percentiles of all clocks, failures, groups, and those of sections.
 
-use httperf_plan::Plan;
-use httperf_report::http2::{
-    alt_svc, datagrams, describe as describe_settings, packets, ratio_of, transport_rows,
-};
 use httperf_report::number::{count, grouped, percent, ratio};
 use httperf_report::result::Document;
-use httperf_report::streams::{
-    TimesRow, answers, events, fates, goodput, model_rows, output_tokens, stream_rows,
+use httperf_report::{
+    AllCalls, BothWays, CauseFigures, Fact as ToldFact, Percentile, Section, Times, TimesRow, Told, clocks,
+    cut, statuses as by_status,
 };
-use httperf_report::tls::{describe, occurring_kinds};
-use httperf_report::{AllCalls, CauseFigures, Percentile, Times, cut, rpc, statuses as by_status, websocket};
-use httperf_stats::{
-    CallOutcome, Failure, Group, Groups, Http2Summary, Mismatch, SizeMoments, Summary, Tally, TlsSummary,
-};
+use httperf_stats::{Failure, Group, Groups, Mismatch, Summary, Tally};
 
 use super::about::Fact;
 
@@ -38,74 +31,24 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// Section on TLS or HTTP/2.
-pub(super) struct Protocol {
+/// What there is to say of one subject.
+pub(super) struct Subject {
+    pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) facts: Vec<Fact>,
-    pub(super) table: Option<Table>,
+    pub(super) tables: Vec<Table>,
 }
 
 /// Percentiles of all clocks in ms.
 pub(super) fn times(document: &Document) -> Table {
-    let Document { figures, summary, .. } = document;
-    let errors = Times::of(&summary.calls_with(CallOutcome::HttpError).latency);
+    let figures = &document.figures;
     let answered = match figures.all_calls.answered == figures.all_calls.calls {
         true => times_row("latency", "due to answered", &figures.latency_ms),
         false => times_row("answered only", "due to answered, without other calls", &figures.latency_ms),
     };
     let all = (answered.name != "latency").then(|| all_calls_row(&figures.all_calls));
-    let mut rows: Vec<Row> = all.into_iter().chain([answered]).collect();
-    rows.extend([
-        times_row("service", "first byte sent to answered", &figures.service_ms),
-        times_row("wait", "due to first byte sent", &Times::of(&summary.wait)),
-        times_row("response", "first byte sent to status line", &figures.response_ms),
-        times_row("transfer", "status line to answered", &figures.transfer_ms),
-        times_row("connect", "connect to established", &figures.connect_ms),
-    ]);
-    if let Some(tls) = &summary.tls {
-        rows.push(times_row("transport", "connect to established, before TLS", &Times::of(&tls.transport)));
-        for kind in occurring_kinds(tls) {
-            let name = format!("handshake, {kind}");
-            rows.push(times_row(
-                &name,
-                "transport to TLS established",
-                &Times::of(&tls.handshakes_of(kind).time),
-            ));
-        }
-    }
-    if let Some(http2) = &summary.http2 {
-        let waits = [
-            (
-                "wait for a stream",
-                "of calls that waited at the server's limit on streams",
-                &http2.stream_waits,
-            ),
-            ("wait for a window", "of request bodies that waited (flow control)", &http2.window_waits),
-        ];
-        let occurring = waits.into_iter().filter(|(.., timing)| !timing.is_empty());
-        rows.extend(occurring.map(|(name, about, timing)| times_row(name, about, &Times::of(timing))));
-    }
-    let optional = [
-        ("latency of 4xx and 5xx", "due to answered", Some(errors)),
-        ("latency of unexpected", "due to an unexpected reply", Some(figures.unexpected_ms)),
-        ("latency of failed", "due to given up", Some(figures.failed_ms)),
-        ("session", "due to completed", figures.session_ms),
-    ];
-    for (name, about, times) in optional {
-        rows.extend(times.filter(|times| times.samples > 0).map(|times| times_row(name, about, &times)));
-    }
-    rows.push(times_row("lag", "arrival due to started", &figures.lag_ms));
-    if figures.receive_lag_ms.samples > 0 {
-        rows.push(times_row(
-            "receive lag",
-            "received by the kernel to read, if known",
-            &figures.receive_lag_ms,
-        ));
-    }
-    if figures.kernel_ms.samples > 0 {
-        rows.push(times_row("send lag", "request written to sent, by the kernel", &figures.send_lag_ms));
-        rows.push(times_row("kernel to kernel", "request sent to reply received", &figures.kernel_ms));
-    }
+    let others = timed_rows(&clocks(document));
+    let rows = all.into_iter().chain([answered]).chain(others).collect();
     Table { caption: "Percentiles of all clocks, in ms", head: TIMES_HEAD.to_vec(), rows }
 }
 
@@ -267,201 +210,37 @@ fn names(tally: &Tally) -> String {
     text.join(", ")
 }
 
-/// Facts that have a value.
-fn facts<const N: usize>(facts: [(&'static str, String); N]) -> Vec<Fact> {
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    facts.map(|(name, value)| Fact { name, value }).collect()
-}
-
-/// Negotiated parameters and costs of TLS.
-pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Protocol {
-    let was_checked = plan.tls.as_ref().is_some_and(|tls| tls.verify.is_some());
-    let early = figures.early_requests;
-    let has_early = early != httperf_stats::EarlyRequests::default();
-    let some = |number: u64| if number > 0 { count(number) } else { String::new() };
-    let facts = facts([
-        (
-            "Handshakes",
-            format!("{} completed, {} failed", count(figures.completed()), count(figures.failed())),
-        ),
-        ("Failed because of", names(&figures.failures)),
-        ("Broken later by", names(&figures.errors)),
-        ("Version", names(&figures.versions)),
-        ("Cipher", names(&figures.ciphers)),
-        ("Group", names(&figures.groups)),
-        ("Signature", names(&figures.signatures)),
-        ("Protocol", names(&figures.protocols)),
-        (
-            "Certificate",
-            figures
-                .certificate
-                .as_ref()
-                .map_or(String::new(), |certificate| describe(certificate, was_checked)),
-        ),
-        ("Compressed certificates", some(figures.compressed_certificates)),
-        ("HelloRetryRequests", some(figures.hello_retries)),
-        (
-            "Early requests",
-            match has_early {
-                true => {
-                    let [accepted, rejected, replayed] =
-                        [early.accepted, early.rejected, early.replayed].map(count);
-                    format!("{accepted} accepted, {rejected} rejected, {replayed} replayed")
-                }
-                false => String::new(),
-            },
-        ),
-        ("Replies cut short without close_notify", some(figures.truncated)),
-        ("Idle closes without close_notify", some(figures.unclean_closes)),
-    ]);
-    Protocol { title: "TLS", facts, table: handshakes(figures) }
-}
-
-fn handshakes(figures: &TlsSummary) -> Option<Table> {
-    let rows: Vec<Row> = occurring_kinds(figures)
-        .map(|kind| {
-            let handshakes = figures.handshakes_of(kind);
-            let times = Times::of(&handshakes.time);
-            let mut cells = vec![count(times.samples)];
-            cells.extend([times.p50, times.p99, times.max].map(in_ms));
-            cells.extend([&handshakes.sent, &handshakes.received].map(mean_size));
-            Row { name: kind.to_string(), about: "", cells }
-        })
-        .collect();
-    let head = vec!["Handshake", "count", "p50 [ms]", "p99 [ms]", "max [ms]", "sent [B]", "received [B]"];
-    (!rows.is_empty()).then_some(Table { caption: "Handshakes by kind; sizes are means", head, rows })
-}
-
-fn mean_size(sizes: &SizeMoments) -> String {
-    grouped(sizes.mean(), 0)
-}
-
-/// Streams and their events.
-pub(super) fn streams(document: &Document) -> Option<Protocol> {
-    let streams = document.summary.streams.as_deref().filter(|streams| streams.started > 0)?;
-    let figures = document.figures.streams.as_ref()?;
-    let facts = facts([("Streams", fates(streams)), ("Events", events(streams, figures))]);
-    let table = timed_rows("Times of streams, in ms", &stream_rows(streams));
-    Some(Protocol { title: "Streams", facts, table: Some(table) })
-}
-
-/// Answers of a language model.
-pub(super) fn model(document: &Document) -> Option<Protocol> {
-    let model = document.summary.streams.as_ref()?.model.as_deref()?;
-    let figures = document.figures.streams.as_ref()?.model.as_ref()?;
-    let facts = facts([
-        ("Answers", answers(model)),
-        ("Output tokens", output_tokens(figures)),
-        (
-            "Prompt tokens",
-            if figures.prompt_tokens > 0 { count(figures.prompt_tokens) } else { String::new() },
-        ),
-        ("Goodput", goodput(&document.plan, figures).unwrap_or_default()),
-        ("Finished by", names(&model.finish_reasons)),
-        ("Errors told", names(&model.errors)),
-    ]);
-    let table = timed_rows("Times of answers, in ms", &model_rows(model));
-    Some(Protocol { title: "Language model", facts, table: Some(table) })
-}
-
-/// WebSockets and their messages.
-pub(super) fn websockets(document: &Document) -> Option<Protocol> {
-    let websockets = document.summary.websockets.as_deref()?;
-    let figures = document.figures.websockets.as_ref()?;
-    let given = |is_given: bool, what: String| if is_given { what } else { String::new() };
-    let facts = facts([
-        ("WebSockets", websocket::fates(websockets)),
-        ("Messages", websocket::messages(figures)),
-        ("Pushed", given(figures.pushed > 0, websocket::pushed(figures))),
-        ("Pings", given(websockets.pings > 0, websocket::pings(websockets))),
-        ("Bytes", websocket::bytes(websockets)),
-        ("Closed by", names(&websockets.closes)),
-        ("Violations", names(&websockets.violations)),
-    ]);
-    let table = timed_rows("Times of WebSockets, in ms", &websocket::rows(websockets));
-    Some(Protocol { title: "WebSockets", facts, table: Some(table) })
-}
-
-/// Calls of gRPC.
-pub(super) fn grpc(document: &Document) -> Option<Protocol> {
-    let summary = document.summary.grpc.as_deref()?;
-    let figures = document.figures.grpc.as_ref()?;
-    let facts = facts([
-        ("Calls", rpc::fates(summary, figures)),
-        ("Untold", rpc::untold(figures)),
-        ("Malformed", rpc::malformed(figures)),
-        ("Messages", rpc::messages(figures)),
-        ("Told", names(&summary.messages)),
-    ]);
-    Some(Protocol { title: "gRPC", facts, table: None })
-}
-
-fn timed_rows(caption: &'static str, rows: &[TimesRow<'_>]) -> Table {
-    let rows = rows.iter().filter(|row| !row.times.is_empty());
-    Table {
-        caption,
+/// A section: its facts, times, and what was sent and received.
+pub(super) fn subject(section: &Section<'_>) -> Subject {
+    let fact = |fact: &ToldFact<'_>| Fact {
+        name: fact.long_name().into(),
+        value: match &fact.told {
+            Told::Line(text) => text.clone(),
+            Told::Counts(tally) | Told::Reasons(tally) => names(tally),
+        },
+    };
+    let times = (!section.times.is_empty()).then(|| Table {
+        caption: "Times in ms",
         head: TIMES_HEAD.to_vec(),
-        rows: rows.map(|row| times_row(row.long_name, row.about, &Times::of(row.times))).collect(),
+        rows: timed_rows(&section.times),
+    });
+    let both_ways = (!section.both_ways.is_empty()).then(|| Table {
+        caption: section.both_ways_caption,
+        head: vec!["", "sent", "received"],
+        rows: section.both_ways.iter().map(both_ways_row).collect(),
+    });
+    Subject {
+        id: section.id,
+        title: section.title,
+        facts: section.facts.iter().map(fact).collect(),
+        tables: times.into_iter().chain(both_ways).collect(),
     }
 }
 
-/// Fate of streams, and compression of header fields.
-pub(super) fn http2(figures: &Http2Summary) -> Protocol {
-    let mean = grouped(figures.concurrent_mean().unwrap_or(0.0), 1);
-    let mut facts = facts([
-        ("Spoken", names(&figures.spoken)),
-        ("Alt-Svc", figures.alt_svc.as_ref().map_or(String::new(), alt_svc)),
-        (
-            "Not reached over QUIC",
-            figures.alt_svc.as_ref().map_or(String::new(), |found| names(&found.failures)),
-        ),
-        ("Streams", format!("{} opened", count(figures.streams))),
-        ("At once on a connection", format!("{} at most, {mean} on average", count(figures.concurrent_max))),
-        (
-            "Not processed by the server",
-            match figures.unprocessed {
-                0 => String::new(),
-                streams => format!("{}, {} calls retried", count(streams), count(figures.retried)),
-            },
-        ),
-        ("Reset by the server", names(&figures.resets_received)),
-        ("Reset by the generator", names(&figures.resets_sent)),
-        ("GOAWAYs", names(&figures.goaways)),
-        ("Connections ended because of", names(&figures.violations)),
-        ("Packets", figures.quic.as_ref().map_or(String::new(), packets)),
-        ("Datagrams", figures.quic.as_ref().map_or(String::new(), datagrams)),
-        (
-            match (figures.is_mixed(), &figures.quic) {
-                (true, _) => "Bytes of frames, or of datagrams",
-                (false, Some(_)) => "Bytes of datagrams",
-                (false, None) => "Frames",
-            },
-            format!("{} B sent, {} B received", count(figures.bytes_sent), count(figures.bytes_received)),
-        ),
-        ("Settings of the server", figures.server_settings.map_or(String::new(), describe_settings)),
-    ]);
-    let rows = figures.quic.as_ref().map(transport_rows).unwrap_or_default();
-    facts.extend(rows.into_iter().map(|(_, name, value)| Fact { name, value }));
-    Protocol { title: figures.protocol(), facts, table: compression(figures) }
+fn timed_rows(rows: &[TimesRow]) -> Vec<Row> {
+    rows.iter().map(|row| times_row(&row.long_name, row.about, &row.times)).collect()
 }
 
-fn compression(figures: &Http2Summary) -> Option<Table> {
-    let each = |bytes: u64| grouped(ratio(bytes as f64, figures.streams as f64), 1);
-    let directions = [("requests", figures.request_headers), ("replies", figures.reply_headers)];
-    let rows: Vec<Row> = directions
-        .into_iter()
-        .filter(|(_, headers)| headers.plain > 0)
-        .map(|(name, headers)| {
-            let cells =
-                vec![each(headers.plain), each(headers.encoded), ratio_of(headers), count(headers.saved())];
-            Row { name: name.to_owned(), about: "", cells }
-        })
-        .collect();
-    let caption = match (figures.is_mixed(), &figures.quic) {
-        (true, _) => "Compression of header fields (HPACK, QPACK)",
-        (false, Some(_)) => "Compression of header fields (QPACK)",
-        (false, None) => "Compression of header fields (HPACK)",
-    };
-    let head = vec!["Header fields of", "per stream [B]", "on the wire [B]", "ratio", "saved [B]"];
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+fn both_ways_row(row: &BothWays) -> Row {
+    Row { name: row.long_name.to_string(), about: "", cells: row.values.to_vec() }
 }

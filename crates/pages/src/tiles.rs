@@ -3,10 +3,10 @@
 use httperf_plan::{Plan, Workload};
 use httperf_report::number::{count, grouped, per_second, percent, ratio, time};
 use httperf_report::result::Document;
-use httperf_report::rpc::{self, GrpcFigures};
-use httperf_report::streams::{ModelFigures, StreamFigures};
-use httperf_report::websocket::WebSocketFigures;
-use httperf_report::{AllCalls, NoReply, Percentile, RunFigures, Times, http_errors};
+use httperf_report::{
+    AllCalls, GrpcFigures, ModelFigures, NoReply, Percentile, RunFigures, StreamFigures, Times,
+    WebSocketFigures, http_errors, rpc,
+};
 use httperf_stats::Summary;
 
 /// A figure with its name and notes.
@@ -41,10 +41,6 @@ pub(super) fn of(document: &Document) -> Vec<Tile> {
 
 /// Waits in streams: a row of four.
 fn streams(figures: &StreamFigures) -> Vec<Tile> {
-    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
-        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
-        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
-    };
     let (first, gap) = (&figures.first_event_ms, &figures.gap_ms);
     let share = figures.coalesced_share.map_or_else(|| "n/a".to_owned(), percent);
     match &figures.model {
@@ -76,10 +72,6 @@ fn streams(figures: &StreamFigures) -> Vec<Tile> {
 
 /// Waits on WebSockets: a row of four.
 fn websockets(figures: &WebSocketFigures) -> Vec<Tile> {
-    let wait = |name, value: Option<f64>, times: &Times, note: &str| match value {
-        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
-        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
-    };
     let (round_trip, gap) = (&figures.round_trip_ms, &figures.gap_ms);
     let mut fates = vec![format!("{} closed", count(figures.closed))];
     for (number, what) in [(figures.cut, "cut"), (figures.unfinished, "open when the run ended")] {
@@ -89,18 +81,16 @@ fn websockets(figures: &WebSocketFigures) -> Vec<Tile> {
     }
     let sent = format!("{} sent, {} answered", count(figures.sent), count(figures.answered));
     let received = format!("{} received, {} pushed", count(figures.received), count(figures.pushed));
+    let [p50, p99] = match round_trip.samples > 0 || gap.samples == 0 {
+        true => [("Round trip p50", round_trip.p50), ("Round trip p99", round_trip.p99)]
+            .map(|(name, value)| wait(name, value, round_trip, "message due to its answer")),
+        false => [("Gap p50", gap.p50), ("Gap p99", gap.p99)]
+            .map(|(name, value)| wait(name, value, gap, "between messages that came apart")),
+    };
     vec![
         tile("WebSockets", count(figures.opened), fates),
-        if round_trip.samples > 0 || gap.samples == 0 {
-            wait("Round trip p50", round_trip.p50, round_trip, "message due to its answer")
-        } else {
-            wait("Gap p50", gap.p50, gap, "between messages that came apart")
-        },
-        if round_trip.samples > 0 || gap.samples == 0 {
-            wait("Round trip p99", round_trip.p99, round_trip, "message due to its answer")
-        } else {
-            wait("Gap p99", gap.p99, gap, "between messages that came apart")
-        },
+        p50,
+        p99,
         tile("Messages", per_second(figures.received_rate), vec![sent, received]),
     ]
 }
@@ -123,6 +113,14 @@ fn grpc(figures: &GrpcFigures) -> Vec<Tile> {
         bad(figures.unanswered > 0, tile("Without a reply", count(figures.unanswered), unanswered)),
         tile("gRPC messages", count(figures.received), size.into_iter().collect()),
     ]
+}
+
+/// A percentile of these times.
+fn wait(name: &'static str, value: Option<f64>, times: &Times, note: &str) -> Tile {
+    match value {
+        Some(ms) => tile(name, time(ms), vec![note.to_owned()]),
+        None => tile(name, "n/a".to_owned(), vec![format!("only {} came", count(times.samples))]),
+    }
 }
 
 fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {

@@ -6,7 +6,7 @@ use httperf_report::number::count;
 use httperf_report::tls_lab::text::{TITLES, TableRow, references, rows};
 use httperf_report::tls_lab::{Results, verdict};
 
-use super::about::Fact;
+use super::about::{Fact, fact};
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 
@@ -18,7 +18,6 @@ pub fn tls_lab_page(results: &Results) -> String {
         true => format!("{} of {} rounds (interrupted)", count(results.rounds), count(settings.rounds)),
         false => format!("{} rounds", count(results.rounds)),
     };
-    let fact = |name, value: String| Fact { name, value };
     let page = Page {
         title: results.server.clone(),
         facts: vec![rounds],

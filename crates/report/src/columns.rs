@@ -53,7 +53,7 @@ const fn other(name: &'static str, meaning: &'static str, value: fn(&Row<'_>) ->
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KiB/s, and the share
 /// of errors in percent, which is that of every output.
-pub const COLUMNS: [Column; 144] = [
+pub const COLUMNS: [Column; 146] = [
     other(
         "dem_req_rate",
         "Calls asked for per second: the rate of arrivals, times the calls of each; empty if arrivals wait for each other.",

@@ -8,7 +8,7 @@ use httperf_plan::{ReplyClock, secrets};
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::causes::only_cause;
-use crate::figures::{Confidence, RunFigures};
+use crate::figures::{Confidence, RunFigures, Times};
 use crate::number::{fixed, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
 use crate::table::{NAME_WIDTH, escaped, write_times, write_times_head};
@@ -176,9 +176,9 @@ fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
         // A long name gets a line of its own, to keep the columns aligned.
         if name.chars().count() >= NAME_WIDTH {
             writeln!(f, "{}", printable(name))?;
-            write_times(f, "", &group.latency)?;
+            write_times(f, "", &Times::of(&group.latency))?;
         } else {
-            write_times(f, &printable(name), &group.latency)?;
+            write_times(f, &printable(name), &Times::of(&group.latency))?;
         }
         let [_, errors, failures, unexpected] = group.outcomes;
         if unexpected > 0 {

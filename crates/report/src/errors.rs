@@ -17,7 +17,7 @@ use crate::number::{count, percent, ratio};
 pub struct ErrorFigures {
     /// Calls that were due: those that ended, and those that were pending when the run ended.
     pub due: u64,
-    /// Those of them that ended.
+    /// Calls that were due and ended.
     pub ended: u64,
     /// Calls that failed: they had no complete reply, or could not be made.
     pub failed: u64,

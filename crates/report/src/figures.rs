@@ -31,7 +31,7 @@ pub struct RunFigures {
     pub replies: u64,
     /// Failed connections.
     pub errors: u64,
-    /// The same by cause, most frequent first.
+    /// Failed connections by cause, most frequent first.
     #[serde(default)]
     pub causes: Vec<CauseFigures>,
     /// Calls in error, of the calls that were due: the share of errors.
@@ -48,20 +48,19 @@ pub struct RunFigures {
     /// of them; `None` if arrivals wait for each other, if there were fewer than two, or if they were not recorded.
     #[serde(default)]
     pub offered_rate: Option<f64>,
-    /// Connections initiated per second of the measured phase, whatever phase they were due in. The following
-    /// rates are computed likewise.
+    /// Connections initiated per second of the measured phase, whatever phase they were due in.
     pub connection_rate: f64,
-    /// Requests sent per second.
+    /// Requests sent per second of the measured phase, whatever phase they were due in.
     pub request_rate: f64,
-    /// Complete replies per second: the throughput.
+    /// Complete replies per second of the measured phase, whatever phase they were due in: the throughput.
     pub reply_rate: f64,
-    /// Bytes per second of requests and replies, as the classic report counts them.
+    /// Bytes of requests and replies per second of the measured phase, as the classic report counts them.
     pub bytes_per_second: f64,
     /// Processor time of the program per reply, in microseconds; `None` if there are no replies.
     pub cpu_us_per_reply: Option<f64>,
     /// From the instants at which calls were due to the ends of their replies: answered calls only.
     pub latency_ms: Times,
-    /// The same of all calls that were due, answered or not.
+    /// From the instants at which calls were due to the ends of their replies: all calls, answered or not.
     #[serde(default)]
     pub all_calls: AllCalls,
     /// From the first byte of a request to the end of its reply.
@@ -84,10 +83,11 @@ pub struct RunFigures {
     /// device, for calls stamped by the kernel.
     #[serde(default)]
     pub send_lag_ms: Times,
-    /// From then to the kernel's receipt of the segment that completed the reply.
+    /// From the instant at which the kernel passed the last bytes of a request to the device to its receipt of the
+    /// segment that completed the reply, for calls stamped by the kernel.
     #[serde(default)]
     pub kernel_ms: Times,
-    /// Share (0 to 1) of the replies to such calls with a known time; `None` if there are none.
+    /// Share (0 to 1) of the replies to calls stamped by the kernel with a known time; `None` if there are none.
     #[serde(default)]
     pub kernel_share: Option<f64>,
     /// Latencies of calls whose replies failed a check.

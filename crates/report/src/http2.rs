@@ -1,63 +1,91 @@
 //! The section on HTTP/2 or HTTP/3: streams and how they ended, waits, and header compression.
 
-use std::fmt::{self, Display};
-
 use httperf_stats::{
     AltSvcSummary, BufferSize, Compression, Http2Summary, QuicSummary, ServerSettings, Summary,
 };
 
+use crate::figures::Times;
 use crate::number::{fixed, ratio, time};
-use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
+use crate::section::{BothWays, Section, TimesRow};
 
-/// The section `HTTP/2`, or `HTTP/3`, starting with an empty line; empty unless the plan uses one of them.
+/// Streams of HTTP/2 or HTTP/3, how they ended, waits, and header compression; `None` unless the plan uses one of them.
 ///
-/// Times are formatted as in the section of [`times`](crate::times()), and only of calls that had to wait.
-/// Apart from the first line, lines without content are left out. Sizes are in bytes; those of header fields
-/// are means per stream, decompressed (as in the classic report) and on the wire.
-#[must_use]
-pub fn http2(summary: &Summary) -> impl Display + '_ {
-    Section { figures: summary.http2.as_deref() }
-}
-
-struct Section<'a> {
-    figures: Option<&'a Http2Summary>,
-}
-
-impl Display for Section<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(figures) = self.figures else { return Ok(()) };
-        writeln!(f)?;
-        line(f, &format!("{} streams", short_protocol(figures)), streams(figures))?;
-        write_tally(f, "spoken", &figures.spoken)?;
-        if let Some(figures) = &figures.alt_svc {
-            line(f, "alt-svc", alt_svc(figures))?;
-            write_reasons(f, "not by QUIC", &figures.failures)?;
+/// Times are only of calls that had to wait. Sizes are in bytes; those of header fields are means per stream,
+/// decompressed (as in the classic report) and on the wire.
+pub(crate) fn http2(summary: &Summary) -> Option<Section<'_>> {
+    let figures = summary.http2.as_deref()?;
+    let (streams_name, bytes_name) = names(figures);
+    let mut section = Section::new("http2", figures.protocol())
+        .line((streams_name, "Streams"), streams(figures))
+        .counts("spoken", &figures.spoken);
+    if let Some(figures) = &figures.alt_svc {
+        section = section
+            .line(("alt-svc", "Alt-Svc"), alt_svc(figures))
+            .reasons(("not by QUIC", "Not reached over QUIC"), &figures.failures);
+    }
+    section = section
+        .counts(("resets received", "Reset by the server"), &figures.resets_received)
+        .reasons(("resets sent", "Reset by the generator"), &figures.resets_sent)
+        .counts(("goaways", "GOAWAYs"), &figures.goaways)
+        .reasons(("violations", "Connections ended because of"), &figures.violations)
+        .line(("server settings", "Settings of the server"), figures.server_settings.map(describe));
+    if let Some(quic) = &figures.quic {
+        section = section.line("packets", packets(quic)).line("datagrams", datagrams(quic));
+        for (name, long_name, text) in transport_rows(quic) {
+            section = section.line((name, long_name), text);
         }
-        write_tally(f, "resets received", &figures.resets_received)?;
-        write_reasons(f, "resets sent", &figures.resets_sent)?;
-        write_tally(f, "goaways", &figures.goaways)?;
-        write_reasons(f, "violations", &figures.violations)?;
-        if let Some(settings) = figures.server_settings {
-            line(f, "server settings", describe(settings))?;
+    }
+    let about = "of calls that waited at the server's limit on streams";
+    let stream_waits = Times::of(&figures.stream_waits);
+    let window_waits = Times::of(&figures.window_waits);
+    let waits = [
+        TimesRow::new("for a stream", "wait for a stream", about, stream_waits),
+        TimesRow::new(
+            "for a window",
+            "wait for a window",
+            "of request bodies that waited (flow control)",
+            window_waits,
+        ),
+    ];
+    section = section.times("Waits", waits);
+    match figures.bytes_sent + figures.bytes_received {
+        0 => Some(section),
+        _ => {
+            Some(section.both_ways(bytes_name, "Header fields of each stream, and all bytes", sizes(figures)))
         }
-        if let Some(quic) = &figures.quic {
-            line(f, "packets", packets(quic))?;
-            line(f, "datagrams", datagrams(quic))?;
-            transport_rows(quic).into_iter().try_for_each(|(name, _, what)| line(f, name, what))?;
-        }
-        write_waits(f, figures)?;
-        write_sizes(f, figures)
     }
 }
 
-/// The protocols as they fit into the first column.
-fn short_protocol(figures: &Http2Summary) -> &'static str {
-    if figures.is_mixed() { "HTTP/2+3" } else { figures.protocol() }
+/// Names of the first line and of the table of bytes, as they fit into the first column.
+fn names(figures: &Http2Summary) -> (&'static str, &'static str) {
+    match (figures.is_mixed(), &figures.quic) {
+        (true, _) => ("HTTP/2+3 streams", "HTTP/2+3 [B]"),
+        (false, Some(_)) => ("HTTP/3 streams", "HTTP/3 [B]"),
+        (false, None) => ("HTTP/2 streams", "HTTP/2 [B]"),
+    }
+}
+
+/// Header fields, and bytes on the wire.
+fn sizes(figures: &Http2Summary) -> [BothWays; 5] {
+    let both = [figures.request_headers, figures.reply_headers];
+    let each = |bytes: u64| fixed(ratio(bytes as f64, figures.streams as f64), 1);
+    let (unit, long_unit) = match (figures.is_mixed(), &figures.quic) {
+        (true, _) => ("frames and UDP", "bytes of frames and datagrams"),
+        (false, Some(_)) => ("datagrams", "bytes of datagrams"),
+        (false, None) => ("frames", "bytes of frames"),
+    };
+    let bytes = [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string());
+    [
+        BothWays::new("fields/stream", "header fields", both.map(|headers| each(headers.plain))),
+        BothWays::new("on the wire", "the same on the wire", both.map(|headers| each(headers.encoded))),
+        BothWays::new("ratio", "ratio", both.map(ratio_of)),
+        BothWays::new("saved", "bytes saved", both.map(|headers| headers.saved().to_string())),
+        BothWays::new(unit, long_unit, bytes),
+    ]
 }
 
 /// What became of offers of HTTP/3 in a line.
-#[must_use]
-pub fn alt_svc(figures: &AltSvcSummary) -> String {
+fn alt_svc(figures: &AltSvcSummary) -> String {
     let AltSvcSummary { followed, broken, withdrawn, failures, .. } = figures;
     let mut parts = Vec::new();
     if let (Some(seen_ns), Some(port)) = (figures.first_seen_ns, figures.port) {
@@ -89,8 +117,7 @@ fn streams(figures: &Http2Summary) -> String {
 }
 
 /// Packets of QUIC in a line.
-#[must_use]
-pub fn packets(quic: &QuicSummary) -> String {
+fn packets(quic: &QuicSummary) -> String {
     let QuicSummary { packets_sent, packets_lost, bytes_lost, congestion_events, .. } = quic;
     let share = fixed(100.0 * quic.loss().unwrap_or(0.0), 2);
     let rtt = quic
@@ -102,8 +129,7 @@ pub fn packets(quic: &QuicSummary) -> String {
 }
 
 /// Datagrams of UDP in a line.
-#[must_use]
-pub fn datagrams(quic: &QuicSummary) -> String {
+fn datagrams(quic: &QuicSummary) -> String {
     let QuicSummary { datagrams_sent, datagrams_received, retries, mtu_max, .. } = quic;
     let (sent, received) = (quic.handshake_datagrams_sent, quic.handshake_datagrams_received);
     format!(
@@ -114,8 +140,7 @@ pub fn datagrams(quic: &QuicSummary) -> String {
 
 /// What paths and sockets were like: a name for text, one for pages, and what there is to say. Rows without content are left
 /// out.
-#[must_use]
-pub fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, String)> {
+fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, String)> {
     let QuicSummary { rtt, congestion_window, mtu_probes_sent, mtu_probes_lost, black_holes, .. } = quic;
     let mut rows = Vec::new();
     if let Some(median) = rtt.quantile(0.5) {
@@ -151,8 +176,7 @@ pub fn transport_rows(quic: &QuicSummary) -> Vec<(&'static str, &'static str, St
 }
 
 /// Settings of a server in a line.
-#[must_use]
-pub fn describe(settings: ServerSettings) -> String {
+fn describe(settings: ServerSettings) -> String {
     let ServerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
     let or_any =
         |limit: Option<u32>, unit: &str| limit.map_or("any".to_owned(), |limit| format!("{limit}{unit}"));
@@ -163,47 +187,7 @@ pub fn describe(settings: ServerSettings) -> String {
     )
 }
 
-fn write_waits(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Result {
-    let waits = [("for a stream", &figures.stream_waits), ("for a window", &figures.window_waits)];
-    if waits.iter().all(|(_, timing)| timing.is_empty()) {
-        return Ok(());
-    }
-    writeln!(f)?;
-    write_times_head(f, "Waits")?;
-    let mut occurring = waits.into_iter().filter(|(_, timing)| !timing.is_empty());
-    occurring.try_for_each(|(name, timing)| write_times(f, name, timing))
-}
-
-fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Result {
-    if figures.bytes_sent == 0 && figures.bytes_received == 0 {
-        return Ok(());
-    }
-    writeln!(
-        f,
-        "\n{:<NAME_WIDTH$}{:>22}{:>22}",
-        format!("{} [B]", short_protocol(figures)),
-        "sent",
-        "received"
-    )?;
-    let mut row = |name: &str, [sent, received]: [String; 2]| {
-        writeln!(f, "{name:<NAME_WIDTH$}{sent:>22}{received:>22}")
-    };
-    let both = [figures.request_headers, figures.reply_headers];
-    let each = |bytes: u64| fixed(ratio(bytes as f64, figures.streams as f64), 1);
-    row("fields/stream", both.map(|headers| each(headers.plain)))?;
-    row("on the wire", both.map(|headers| each(headers.encoded)))?;
-    row("ratio", both.map(ratio_of))?;
-    row("saved", both.map(|headers| headers.saved().to_string()))?;
-    let unit = match (figures.is_mixed(), &figures.quic) {
-        (true, _) => "frames and UDP",
-        (false, Some(_)) => "datagrams",
-        (false, None) => "frames",
-    };
-    row(unit, [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
-}
-
 /// Size after compression as a share of the size before.
-#[must_use]
-pub fn ratio_of(headers: Compression) -> String {
+fn ratio_of(headers: Compression) -> String {
     headers.ratio().map_or_else(|| "n/a".to_owned(), |ratio| fixed(ratio, 3))
 }

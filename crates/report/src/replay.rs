@@ -25,7 +25,7 @@ pub struct ReplayComparison {
     pub same: u64,
     /// Calls with another status, or without a reply.
     pub changed: u64,
-    /// The same by recorded and measured status, most frequent first.
+    /// Calls with another status than recorded, by recorded and measured status, most frequent first.
     pub changes: Vec<StatusChange>,
     /// Recorded times in milliseconds, of the calls that have a recorded and a measured one.
     pub recorded_ms: Times,
@@ -162,9 +162,7 @@ impl Display for Section<'_> {
         let Workload::Replay(replay) = &self.plan.workload else { return Ok(()) };
         writeln!(f)?;
         write_described(f, replay)?;
-        if let (Some(comparison), Some(figures)) =
-            (ReplayComparison::of(self.plan, self.summary), &self.summary.replay)
-        {
+        if let Some(comparison) = ReplayComparison::of(self.plan, self.summary) {
             if comparison.same + comparison.changed > 0 {
                 let (same, changed) = (count(comparison.same), count(comparison.changed));
                 line(f, "status", format_args!("as recorded {same}, another {changed}"))?;
@@ -172,10 +170,10 @@ impl Display for Section<'_> {
                     line(f, "", format_args!("{what}: {}", count(calls)))?;
                 }
             }
-            if !figures.recorded.is_empty() {
+            if comparison.recorded_ms.samples > 0 {
                 write_times_head(f, "")?;
-                write_times(f, "recorded", &figures.recorded)?;
-                write_times(f, "measured", &figures.measured)?;
+                write_times(f, "recorded", &comparison.recorded_ms)?;
+                write_times(f, "measured", &comparison.measured_ms)?;
             }
         }
         write_account(f, &replay.recorded)

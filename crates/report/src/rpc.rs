@@ -1,13 +1,11 @@
 //! gRPC: derived figures, the section of the report, and the line of the answer.
 
-use std::fmt::{self, Display};
-
 use httperf_stats::{GrpcSummary, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::number::{count, grouped, percent, ratio};
-use crate::table::{line, write_reasons};
+use crate::section::Section;
 
 /// Figures of calls of gRPC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,37 +51,20 @@ impl GrpcFigures {
     }
 }
 
-/// The section `gRPC`, which starts with an empty line; empty if calls are not those of gRPC.
-#[must_use]
-pub fn grpc(summary: &Summary) -> impl Display + '_ {
-    Section { summary }
-}
-
-struct Section<'a> {
-    summary: &'a Summary,
-}
-
-impl Display for Section<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(grpc), Some(figures)) = (self.summary.grpc.as_deref(), GrpcFigures::of(self.summary))
-        else {
-            return Ok(());
-        };
-        writeln!(f)?;
-        line(f, "gRPC calls", fates(grpc, &figures))?;
-        for (name, what) in [("untold", untold(&figures)), ("malformed", malformed(&figures))] {
-            if !what.is_empty() {
-                line(f, name, what)?;
-            }
-        }
-        line(f, "gRPC messages", messages(&figures))?;
-        write_reasons(f, "told", &grpc.messages)
-    }
+/// Calls of gRPC; `None` if calls are others.
+pub(crate) fn grpc<'a>(summary: &'a Summary, figures: Option<&GrpcFigures>) -> Option<Section<'a>> {
+    let (grpc, figures) = (summary.grpc.as_deref()?, figures?);
+    let section = Section::new("grpc", "gRPC")
+        .line(("gRPC calls", "Calls"), fates(grpc, figures))
+        .line("untold", untold(figures))
+        .line("malformed", malformed(figures))
+        .line(("gRPC messages", "Messages"), messages(figures))
+        .reasons("told", &grpc.messages);
+    Some(section)
 }
 
 /// Calls by their status, in a line.
-#[must_use]
-pub fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
+fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
     let mut parts: Vec<String> = grpc
         .statuses
         .by_frequency()
@@ -97,8 +78,7 @@ pub fn fates(grpc: &GrpcSummary, figures: &GrpcFigures) -> String {
 }
 
 /// Statuses that servers did not tell, in a line; empty if there are none.
-#[must_use]
-pub fn untold(figures: &GrpcFigures) -> String {
+fn untold(figures: &GrpcFigures) -> String {
     match figures.untold {
         0 => String::new(),
         1 => "1 of these statuses was not told: it follows from that of HTTP".to_owned(),
@@ -109,8 +89,7 @@ pub fn untold(figures: &GrpcFigures) -> String {
 }
 
 /// Replies that cannot be read, in a line; empty if there are none.
-#[must_use]
-pub fn malformed(figures: &GrpcFigures) -> String {
+fn malformed(figures: &GrpcFigures) -> String {
     match figures.malformed {
         0 => String::new(),
         1 => "1 reply with bytes that are no message, or part of one".to_owned(),
@@ -119,8 +98,7 @@ pub fn malformed(figures: &GrpcFigures) -> String {
 }
 
 /// Messages in a line.
-#[must_use]
-pub fn messages(figures: &GrpcFigures) -> String {
+fn messages(figures: &GrpcFigures) -> String {
     let size = mean_size(figures).map_or_else(String::new, |size| format!(", {size} B each (mean)"));
     format!("{} received{size}", count(figures.received))
 }
@@ -163,16 +141,17 @@ mod tests {
 
     #[test]
     fn all_is_said_of_calls() {
-        insta::assert_snapshot!(grpc(&summary()), @r#"
+        let summary = summary();
+        let figures = GrpcFigures::of(&summary);
+        insta::assert_snapshot!(grpc(&summary, figures.as_ref()).unwrap(), @r#"
         gRPC calls      OK 1,995, NOT_FOUND 3, 2 without a complete reply
         untold          1 of these statuses was not told: it follows from that of HTTP
         malformed       1 reply with bytes that are no message, or part of one
         gRPC messages   1,995 received, 11.0 B each (mean)
         told            NOT_FOUND: no such thing 3
         "#);
-        assert_eq!(grpc(&Summary::default()).to_string(), "");
-        let summary = summary();
-        let (grpc, figures) = (summary.grpc.as_deref().unwrap(), GrpcFigures::of(&summary).unwrap());
+        assert!(grpc(&Summary::default(), None).is_none());
+        let (grpc, figures) = (summary.grpc.as_deref().unwrap(), figures.unwrap());
         assert_eq!((figures.calls, figures.ok, figures.failed), (2000, 1995, 3));
         assert_eq!(figures.ok_share, Some(0.9975));
         assert_eq!(

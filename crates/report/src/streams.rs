@@ -3,14 +3,15 @@
 use std::fmt::{self, Display};
 
 use httperf_plan::Plan;
-use httperf_stats::{ModelSummary, StreamSummary, Summary, Timing};
+use httperf_stats::{ModelSummary, StreamSummary, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::ErrorFigures;
 use crate::figures::Times;
 use crate::number::{count, per_second, percent, ratio, rounded, time};
-use crate::table::{line, write_reasons, write_tally, write_times, write_times_head};
+use crate::result::Document;
+use crate::section::{Section, TimesRow};
 
 /// Figures of replies that were read as event streams. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +30,7 @@ pub struct StreamFigures {
     pub event_rate: f64,
     /// Events that came together with an earlier one of their stream.
     pub coalesced: u64,
-    /// Share (0 to 1) of events that did; `None` if there are no events.
+    /// Share (0 to 1) of events that came together with an earlier one of their stream; `None` if there are no events.
     pub coalesced_share: Option<f64>,
     /// From the instants at which calls were due to the first bytes of streams.
     pub first_byte_ms: Times,
@@ -81,9 +82,9 @@ pub struct ModelFigures {
     pub tokens_from: TokensFrom,
     /// Answers that met all bounds of the goodput; `None` without bounds.
     pub good: Option<u64>,
-    /// Share (0 to 1) of the calls that were due with such an answer.
+    /// Share (0 to 1) of the calls that were due whose answers met all bounds of the goodput; `None` without bounds.
     pub goodput_share: Option<f64>,
-    /// Such answers per second of the measured phase.
+    /// Answers that met all bounds of the goodput per second of the measured phase; `None` without bounds.
     pub goodput_rate: Option<f64>,
 }
 
@@ -173,133 +174,67 @@ impl ModelFigures {
     }
 }
 
-/// The sections `Streams` and `Model`, each starting with an empty line; empty if there were no streams.
-#[must_use]
-pub fn streams<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
-    Section { plan, summary }
-}
-
-struct Section<'a> {
-    plan: &'a Plan,
-    summary: &'a Summary,
-}
-
-impl Display for Section<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plan, summary } = self;
-        let (Some(streams), Some(figures)) = (&summary.streams, StreamFigures::of(plan, summary)) else {
-            return Ok(());
-        };
-        if streams.started > 0 {
-            write_streams(f, streams, &figures)?;
-        }
-        match (&streams.model, &figures.model) {
-            (Some(model), Some(figures)) => write_model(f, plan, model, figures),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn write_streams(
-    f: &mut fmt::Formatter<'_>,
-    streams: &StreamSummary,
-    figures: &StreamFigures,
-) -> fmt::Result {
-    writeln!(f)?;
-    write_times_head(f, "Streams")?;
-    write_rows(f, &stream_rows(streams))?;
-    line(f, "streams", fates(streams))?;
-    line(f, "events", events(streams, figures))
-}
-
-fn write_model(
-    f: &mut fmt::Formatter<'_>,
-    plan: &Plan,
-    model: &ModelSummary,
-    figures: &ModelFigures,
-) -> fmt::Result {
-    writeln!(f)?;
-    write_times_head(f, "Model")?;
-    write_rows(f, &model_rows(model))?;
-    line(f, "answers", answers(model))?;
-    line(f, "output tokens", output_tokens(figures))?;
-    if figures.prompt_tokens > 0 {
-        line(f, "prompt tokens", count(figures.prompt_tokens))?;
-    }
-    if let Some(goodput) = goodput(plan, figures) {
-        line(f, "goodput", goodput)?;
-    }
-    write_tally(f, "finished by", &model.finish_reasons)?;
-    write_tally(f, "other APIs", &model.foreign)?;
-    write_reasons(f, "errors told", &model.errors)
-}
-
-pub(crate) fn write_rows(f: &mut fmt::Formatter<'_>, rows: &[TimesRow<'_>]) -> fmt::Result {
-    rows.iter().filter(|row| !row.times.is_empty()).try_for_each(|row| write_times(f, row.name, row.times))
-}
-
-/// A row of times.
-#[derive(Clone, Copy, Debug)]
-pub struct TimesRow<'a> {
-    /// Name in text.
-    pub(crate) name: &'static str,
-    /// Name on pages.
-    pub long_name: &'static str,
-    /// Explanation on pages.
-    pub about: &'static str,
-    /// Times.
-    pub times: &'a Timing,
-}
-
-/// Times of streams.
-#[must_use]
-pub fn stream_rows(streams: &StreamSummary) -> [TimesRow<'_>; 6] {
-    let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
-    [
-        row("first byte", "first byte", "due to status line", &streams.first_byte.latency),
-        row("first event", "first event", "due to first event", &streams.first_event.latency),
-        row(
+/// Streams and their events; `None` if there were none.
+pub(crate) fn streams(document: &Document) -> Option<Section<'_>> {
+    let streams = document.summary.streams.as_deref().filter(|streams| streams.started > 0)?;
+    let figures = document.figures.streams.as_ref()?;
+    let rows = [
+        TimesRow::new("first byte", "first byte", "due to status line", figures.first_byte_ms),
+        TimesRow::new("first event", "first event", "due to first event", figures.first_event_ms),
+        TimesRow::new(
             "  from sending",
             "first event from sending",
             "first byte sent to first event",
-            &streams.first_event.service,
+            figures.first_event_service_ms,
         ),
-        row("gap", "gap", "event to the next that did not come with it", &streams.gap),
-        row("longest gap", "longest gap", "of each complete stream", &streams.longest_gap),
-        row("first to last", "first to last", "first event to the last one", &streams.duration),
-    ]
+        TimesRow::new("gap", "gap", "event to the next that did not come with it", figures.gap_ms),
+        TimesRow::new("longest gap", "longest gap", "of each complete stream", figures.longest_gap_ms),
+        TimesRow::new("first to last", "first to last", "first event to the last one", figures.duration_ms),
+    ];
+    let section = Section::new("streams", "Streams").begin_with_times().times("Streams", rows);
+    Some(section.line("streams", fates(streams)).line("events", events(streams, figures)))
 }
 
-/// Times of models.
-#[must_use]
-pub fn model_rows(model: &ModelSummary) -> [TimesRow<'_>; 4] {
-    let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
-    [
-        row("TTFT", "time to first token (TTFT)", "due to first token", &model.first_token.latency),
-        row(
+/// Answers of a language model; `None` if replies are not read as such.
+pub(crate) fn model(document: &Document) -> Option<Section<'_>> {
+    let model = document.summary.streams.as_ref()?.model.as_deref()?;
+    let figures = document.figures.streams.as_ref()?.model.as_ref()?;
+    let rows = [
+        TimesRow::new("TTFT", "time to first token (TTFT)", "due to first token", figures.ttft_ms),
+        TimesRow::new(
             "  from sending",
             "TTFT from sending",
             "first byte sent to first token",
-            &model.first_token.service,
+            figures.ttft_service_ms,
         ),
-        row(
+        TimesRow::new(
             "ITL",
             "inter-token latency (ITL)",
             "token to the next that did not come with it",
-            &model.token_gap,
+            figures.itl_ms,
         ),
-        row(
+        TimesRow::new(
             "TPOT",
             "time per output token (TPOT)",
             "first to last token, by the tokens after the first",
-            &model.per_token,
+            figures.tpot_ms,
         ),
-    ]
+    ];
+    let prompt_tokens = (figures.prompt_tokens > 0).then(|| count(figures.prompt_tokens));
+    let section = Section::new("model", "Language model").begin_with_times().times("Model", rows);
+    let section = section
+        .line("answers", answers(model))
+        .line("output tokens", output_tokens(figures))
+        .line("prompt tokens", prompt_tokens)
+        .line("goodput", goodput(&document.plan, figures))
+        .counts("finished by", &model.finish_reasons)
+        .counts("other APIs", &model.foreign)
+        .reasons("errors told", &model.errors);
+    Some(section)
 }
 
 /// The fates of streams, in a line.
-#[must_use]
-pub fn fates(streams: &StreamSummary) -> String {
+fn fates(streams: &StreamSummary) -> String {
     let mut parts = vec![format!("{} complete", count(streams.completed))];
     for (number, what) in [
         (streams.cut, "cut"),
@@ -316,8 +251,7 @@ pub fn fates(streams: &StreamSummary) -> String {
 }
 
 /// Events in a line.
-#[must_use]
-pub fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
+fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
     let mut parts = vec![format!("{} ({})", count(streams.events), per_second(figures.event_rate))];
     if let Some(median) = figures.events_per_stream_median {
         parts.push(format!("{} in a stream (median)", count(median)));
@@ -336,8 +270,7 @@ pub fn events(streams: &StreamSummary, figures: &StreamFigures) -> String {
 }
 
 /// Answers in a line.
-#[must_use]
-pub fn answers(model: &ModelSummary) -> String {
+fn answers(model: &ModelSummary) -> String {
     let mut parts = vec![format!("{} complete", count(model.answers))];
     for (number, what) in [
         (model.whole, "not streamed"),
@@ -352,8 +285,7 @@ pub fn answers(model: &ModelSummary) -> String {
 }
 
 /// Tokens of answers in a line.
-#[must_use]
-pub fn output_tokens(figures: &ModelFigures) -> String {
+fn output_tokens(figures: &ModelFigures) -> String {
     let per_user = figures
         .token_rate_per_user
         .map_or_else(String::new, |rate| format!(", {} for each user", per_second(rate)));
@@ -366,8 +298,7 @@ pub fn output_tokens(figures: &ModelFigures) -> String {
 }
 
 /// Goodput in a line; `None` without bounds.
-#[must_use]
-pub fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
+fn goodput(plan: &Plan, figures: &ModelFigures) -> Option<String> {
     let (share, rate) = (figures.goodput_share?, figures.goodput_rate?);
     let bounds = plan.replies.streams.goodput;
     Some(format!("{}, {} of the calls that were due, met {bounds}", per_second(rate), percent(share)))

@@ -1,10 +1,10 @@
 //! Lines with a name and a value, and tables of times: one row of percentiles per clock.
 
 use std::fmt::{self, Display};
-use std::time::Duration;
 
-use httperf_stats::{Tally, Timing};
+use httperf_stats::Tally;
 
+use crate::figures::Times;
 use crate::number::time;
 use crate::visible::is_deceptive;
 
@@ -44,9 +44,8 @@ pub(crate) fn escaped(text: &str) -> String {
     shown
 }
 
-/// Percentiles shown.
-const QUANTILES: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+/// Percentiles shown, and the maximum.
+const PERCENTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "max"];
 
 /// Width of a column of times, and of the number of samples.
 const TIME_WIDTH: usize = 8;
@@ -57,7 +56,7 @@ const TIME_NAME_WIDTH: usize = 16;
 /// Writes the header.
 pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::Result {
     write!(f, "{title:<TIME_NAME_WIDTH$}{:>TIME_WIDTH$}", "mean")?;
-    for (name, _) in QUANTILES {
+    for name in PERCENTILES {
         write!(f, "{name:>TIME_WIDTH$}")?;
     }
     writeln!(f, "{:>TIME_WIDTH$}", "samples")
@@ -66,15 +65,13 @@ pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::
 /// Writes a row, to three significant digits in a unit that fits, but no finer than 1 µs.
 ///
 /// A percentile without enough samples (p99.9 of fewer than 1000) shows as `n/a`.
-pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt::Result {
-    let shown =
-        |value: Option<Duration>| value.map_or_else(|| "n/a".into(), |value| time(value.as_secs_f64() * 1e3));
-    let mean = (!timing.is_empty()).then(|| Duration::from_secs_f64(timing.moments.mean()));
-    write!(f, "{name:<TIME_NAME_WIDTH$}{:>TIME_WIDTH$}", shown(mean))?;
-    for (_, share) in QUANTILES {
-        write!(f, "{:>TIME_WIDTH$}", shown(timing.supported_quantile(share)))?;
+pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, times: &Times) -> fmt::Result {
+    let Times { samples, mean, p50, p90, p95, p99, p999, max, .. } = *times;
+    write!(f, "{name:<TIME_NAME_WIDTH$}")?;
+    for value in [mean, p50, p90, p95, p99, p999, max] {
+        write!(f, "{:>TIME_WIDTH$}", value.map_or_else(|| "n/a".to_owned(), time))?;
     }
-    writeln!(f, "{:>TIME_WIDTH$}", timing.moments.count())
+    writeln!(f, "{samples:>TIME_WIDTH$}")
 }
 
 #[cfg(test)]

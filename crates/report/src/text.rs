@@ -2,21 +2,17 @@
 
 use crate::answer::answer;
 use crate::classic::classic;
+use crate::clocks::times;
 use crate::details::details;
 use crate::fleet::fleet;
 use crate::forms::{Screen, Written as _};
-use crate::http2::http2;
 use crate::objectives::section;
 use crate::replay::replay;
 use crate::result::Document;
-use crate::rpc::grpc;
-use crate::streams::streams;
-use crate::times::times;
-use crate::tls::tls;
+use crate::section::{Section, of_connections, of_replies};
 use crate::verdict::verdict_section;
 use crate::visible;
 use crate::visits::visits;
-use crate::websocket::websockets;
 
 impl Document {
     /// The classic report with the objectives; if `full`, with the additions of the full one.
@@ -33,12 +29,10 @@ impl Document {
 /// last the answer, which has a layout of its own.
 pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     let Document { plan, summary, verdict, .. } = document;
-    let mut text = times(summary).to_string();
+    let mut text = times(document).to_string();
     text += &visits(document.figures.visits.as_ref(), screen);
     text += &replay(plan, summary).to_string();
-    text += &format!("{}{}", streams(plan, summary), websockets(summary));
-    text += &grpc(summary).to_string();
-    text += &format!("{}{}", tls(plan, summary), http2(summary));
+    text.extend(of_replies(document).iter().chain(&of_connections(document)).map(Section::to_string));
     text += &format!("{}{}", details(document), fleet(document.fleet.as_ref(), screen));
     text += &format!("{}{}", verdict_section(verdict), section(document));
     format!("{}{}", screen.fitted(text), answer(document, screen.colours))

@@ -1,69 +1,70 @@
 //! The section on TLS: negotiated parameters, costs and failures.
 
-use std::fmt::{self, Display};
+use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, TlsSummary};
 
-use httperf_plan::{Plan, Tls};
-use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, Summary, TlsSummary};
-
+use crate::figures::Times;
 use crate::number::fixed;
-use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
+use crate::result::Document;
+use crate::section::{BothWays, Section, TimesRow};
 
-/// The section `TLS`, starting with an empty line; empty for a run without TLS.
+/// Negotiated parameters, costs and failures of TLS; `None` for a run without it.
 ///
 /// Connecting the transport, the handshake (by kind) and the response are separate clocks: the first two are
-/// in this section, the last is in that of [`times`](crate::times()). Times are formatted as there; sizes
-/// are in bytes per handshake. Apart from the counts of handshakes, lines without content are left out.
-#[must_use]
-pub fn tls<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
-    Section { plan: plan.tls.as_ref(), figures: summary.tls.as_deref() }
+/// here, the last is among those of [`clocks`](crate::clocks::clocks). Sizes are in bytes per handshake.
+pub(crate) fn tls(document: &Document) -> Option<Section<'_>> {
+    let figures = document.summary.tls.as_deref()?;
+    let plan = document.plan.tls.as_ref();
+    let certificate = figures.certificate.as_ref();
+    let was_checked = plan.is_some_and(|tls| tls.verify.is_some());
+    let compressed = figures.compressed_certificates;
+    let (truncated, unclean) = (figures.truncated, figures.unclean_closes);
+    let section = Section::new("tls", "TLS")
+        .line(("TLS handshakes", "Handshakes"), counts(figures))
+        .reasons(("failed", "Failed because of"), &figures.failures)
+        .reasons(("broken later", "Broken later by"), &figures.errors)
+        .counts("version", &figures.versions)
+        .counts("cipher", &figures.ciphers)
+        .counts("group", &figures.groups)
+        .counts("signature", &figures.signatures)
+        .counts("protocol", &figures.protocols)
+        .line("certificate", certificate.map(|certificate| describe(certificate, was_checked)))
+        .line("compressed", (compressed > 0).then(|| format!("certificates {compressed}")))
+        .line("early requests", early_requests(figures, plan.is_some_and(|tls| tls.early_data)))
+        .line(
+            ("no close_notify", "Without close_notify"),
+            (truncated + unclean > 0)
+                .then(|| format!("replies cut short {truncated}, idle closes {unclean}")),
+        )
+        .times("TLS", rows(figures));
+    let sizes = occurring_kinds(figures).map(|kind| {
+        let handshakes = figures.handshakes_of(kind);
+        let name = kind.to_string();
+        BothWays::new(name.clone(), name, [&handshakes.sent, &handshakes.received].map(size))
+    });
+    Some(section.both_ways("TLS [B]", "Sizes of handshakes in bytes", sizes))
 }
 
-struct Section<'a> {
-    plan: Option<&'a Tls>,
-    figures: Option<&'a TlsSummary>,
-}
-
-impl Display for Section<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(figures) = self.figures else { return Ok(()) };
-        write_counts(f, figures)?;
-        write_reasons(f, "failed", &figures.failures)?;
-        write_reasons(f, "broken later", &figures.errors)?;
-        write_tally(f, "version", &figures.versions)?;
-        write_tally(f, "cipher", &figures.ciphers)?;
-        write_tally(f, "group", &figures.groups)?;
-        write_tally(f, "signature", &figures.signatures)?;
-        write_tally(f, "protocol", &figures.protocols)?;
-        if let Some(certificate) = &figures.certificate {
-            let was_checked = self.plan.is_some_and(|tls| tls.verify.is_some());
-            line(f, "certificate", describe(certificate, was_checked))?;
-        }
-        if figures.compressed_certificates > 0 {
-            line(f, "compressed", format_args!("certificates {}", figures.compressed_certificates))?;
-        }
-        write_early_requests(f, figures, self.plan.is_some_and(|tls| tls.early_data))?;
-        if figures.truncated > 0 || figures.unclean_closes > 0 {
-            let (truncated, unclean) = (figures.truncated, figures.unclean_closes);
-            line(f, "no close_notify", format_args!("replies cut short {truncated}, idle closes {unclean}"))?;
-        }
-        write_all_times(f, figures)?;
-        write_sizes(f, figures)
-    }
-}
-
-fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
-    writeln!(f)?;
+/// Handshakes in a line.
+fn counts(figures: &TlsSummary) -> String {
     let [full, resumed, early] =
         HandshakeKind::ALL.map(|kind| format!("{kind} {}", figures.handshakes_of(kind).time.moments.count()));
-    let retries = figures.hello_retries;
-    let failed = figures.failed();
-    let counts = format_args!("{full}, {resumed}, {early}, HelloRetryRequest {retries}, failed {failed}");
-    line(f, "TLS handshakes", counts)
+    let (retries, failed) = (figures.hello_retries, figures.failed());
+    format!("{full}, {resumed}, {early}, HelloRetryRequest {retries}, failed {failed}")
+}
+
+/// Times of the phases before the response: connecting the transport, and the handshake.
+fn rows(figures: &TlsSummary) -> impl Iterator<Item = TimesRow> + '_ {
+    let about = "connect to established, before TLS";
+    let transport = TimesRow::new("transport", "transport", about, Times::of(&figures.transport));
+    let handshakes = occurring_kinds(figures).map(|kind| {
+        let times = Times::of(&figures.handshakes_of(kind).time);
+        TimesRow::new(kind.to_string(), format!("handshake, {kind}"), "transport to TLS established", times)
+    });
+    std::iter::once(transport).chain(handshakes)
 }
 
 /// Describes a certificate in one line.
-#[must_use]
-pub fn describe(certificate: &Certificate, was_checked: bool) -> String {
+fn describe(certificate: &Certificate, was_checked: bool) -> String {
     let Certificate { subject, key, chain_length, days_left } = certificate;
     let days = |count: u64| format!("{count} {}", if count == 1 { "day" } else { "days" });
     let left = match u64::try_from(*days_left) {
@@ -74,44 +75,15 @@ pub fn describe(certificate: &Certificate, was_checked: bool) -> String {
     format!("{subject}, {key}, chain of {chain_length}, {left}{checked}")
 }
 
-/// Writes the line only if early requests were sent or planned.
-fn write_early_requests(f: &mut fmt::Formatter<'_>, figures: &TlsSummary, was_asked: bool) -> fmt::Result {
+/// What became of early requests, in a line; `None` unless some were sent or planned.
+fn early_requests(figures: &TlsSummary, was_asked: bool) -> Option<String> {
     let EarlyRequests { accepted, rejected, replayed } = figures.early_requests;
-    if !was_asked && figures.early_requests == EarlyRequests::default() {
-        return Ok(());
-    }
-    line(f, "early requests", format_args!("accepted {accepted}, rejected {rejected}, replayed {replayed}"))
-}
-
-/// Times of the phases before the response: connecting the transport, and the handshake.
-fn write_all_times(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
-    if figures.transport.moments.count() == 0 && figures.completed() == 0 {
-        return Ok(());
-    }
-    writeln!(f)?;
-    write_times_head(f, "TLS")?;
-    write_times(f, "transport", &figures.transport)?;
-    for kind in occurring_kinds(figures) {
-        write_times(f, &kind.to_string(), &figures.handshakes_of(kind).time)?;
-    }
-    Ok(())
-}
-
-fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
-    if figures.completed() == 0 {
-        return Ok(());
-    }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", "TLS [B]", "sent", "received")?;
-    for kind in occurring_kinds(figures) {
-        let handshakes = figures.handshakes_of(kind);
-        let (sent, received) = (size(&handshakes.sent), size(&handshakes.received));
-        writeln!(f, "{:<NAME_WIDTH$}{sent:>22}{received:>22}", kind.to_string())?;
-    }
-    Ok(())
+    (was_asked || figures.early_requests != EarlyRequests::default())
+        .then(|| format!("accepted {accepted}, rejected {rejected}, replayed {replayed}"))
 }
 
 /// Kinds of handshakes that occurred.
-pub fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
+fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
     let occurs = |kind: &HandshakeKind| figures.handshakes_of(*kind).time.moments.count() > 0;
     HandshakeKind::ALL.into_iter().filter(occurs)
 }

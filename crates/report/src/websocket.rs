@@ -1,15 +1,14 @@
 //! WebSockets: derived figures, the section of the report, and lines of the answer.
 
-use std::fmt::{self, Display};
-
 use httperf_stats::{Summary, WebSocketSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Times;
 use crate::number::{count, grouped, per_second, percent, ratio};
-use crate::streams::{TimesRow, percentiles, write_rows};
-use crate::table::{line, write_reasons, write_tally, write_times_head};
+use crate::result::Document;
+use crate::section::{Section, TimesRow};
+use crate::streams::percentiles;
 
 /// Figures of WebSockets. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,69 +83,49 @@ impl WebSocketFigures {
     }
 }
 
-/// The section `WebSockets`, which starts with an empty line; empty if calls opened none.
-#[must_use]
-pub fn websockets(summary: &Summary) -> impl Display + '_ {
-    Section { summary }
-}
-
-struct Section<'a> {
-    summary: &'a Summary,
-}
-
-impl Display for Section<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(websockets), Some(figures)) =
-            (self.summary.websockets.as_deref(), WebSocketFigures::of(self.summary))
-        else {
-            return Ok(());
-        };
-        writeln!(f)?;
-        write_times_head(f, "WebSockets")?;
-        write_rows(f, &rows(websockets))?;
-        line(f, "websockets", fates(websockets))?;
-        line(f, "messages", messages(&figures))?;
-        if websockets.pushed > 0 {
-            line(f, "pushed", pushed(&figures))?;
-        }
-        if websockets.pings > 0 {
-            line(f, "pings", pings(websockets))?;
-        }
-        line(f, "bytes", bytes(websockets))?;
-        write_tally(f, "closed by", &websockets.closes)?;
-        write_reasons(f, "refused with", &websockets.refusals)?;
-        write_reasons(f, "violations", &websockets.violations)
-    }
-}
-
-/// Times of WebSockets.
-#[must_use]
-pub fn rows(websockets: &WebSocketSummary) -> [TimesRow<'_>; 7] {
-    let row = |name, long_name, about, times| TimesRow { name, long_name, about, times };
-    [
-        row("opening", "opening", "due to the server's agreement", &websockets.opening.latency),
-        row("round trip", "round trip", "message due to its answer", &websockets.round_trip.latency),
-        row(
+/// WebSockets and their messages; `None` if calls opened none.
+pub(crate) fn websockets(document: &Document) -> Option<Section<'_>> {
+    let websockets = document.summary.websockets.as_deref()?;
+    let figures = document.figures.websockets.as_ref()?;
+    let rows = [
+        TimesRow::new("opening", "opening", "due to the server's agreement", figures.opening_ms),
+        TimesRow::new("round trip", "round trip", "message due to its answer", figures.round_trip_ms),
+        TimesRow::new(
             "  from sending",
             "round trip from sending",
             "message sent to its answer",
-            &websockets.round_trip.service,
+            figures.round_trip_service_ms,
         ),
-        row(
+        TimesRow::new(
             "first push",
             "first push",
             "opening to the first message that was pushed",
-            &websockets.first_push,
+            Times::of(&websockets.first_push),
         ),
-        row("gap", "gap", "pushed message to the next that did not come with it", &websockets.gap),
-        row("ping", "ping", "ping to pong", &websockets.ping),
-        row("open for", "open for", "opening to the end of those that were closed", &websockets.duration),
-    ]
+        TimesRow::new("gap", "gap", "pushed message to the next that did not come with it", figures.gap_ms),
+        TimesRow::new("ping", "ping", "ping to pong", figures.ping_ms),
+        TimesRow::new(
+            "open for",
+            "open for",
+            "opening to the end of those that were closed",
+            Times::of(&websockets.duration),
+        ),
+    ];
+    let section = Section::new("websockets", "WebSockets").begin_with_times().times("WebSockets", rows);
+    let section = section
+        .line(("websockets", "WebSockets"), fates(websockets))
+        .line("messages", messages(figures))
+        .line("pushed", (websockets.pushed > 0).then(|| pushed(figures)))
+        .line("pings", (websockets.pings > 0).then(|| pings(websockets)))
+        .line("bytes", bytes(websockets))
+        .counts("closed by", &websockets.closes)
+        .reasons("refused with", &websockets.refusals)
+        .reasons("violations", &websockets.violations);
+    Some(section)
 }
 
 /// The fates of WebSockets, in a line.
-#[must_use]
-pub fn fates(websockets: &WebSocketSummary) -> String {
+fn fates(websockets: &WebSocketSummary) -> String {
     let mut parts = vec![format!("{} opened", count(websockets.opened))];
     for (number, what) in [
         (websockets.closed, "closed"),
@@ -163,8 +142,7 @@ pub fn fates(websockets: &WebSocketSummary) -> String {
 }
 
 /// Messages in a line.
-#[must_use]
-pub fn messages(figures: &WebSocketFigures) -> String {
+fn messages(figures: &WebSocketFigures) -> String {
     let mut parts = vec![
         format!("{} sent ({})", count(figures.sent), per_second(figures.sent_rate)),
         format!("{} received ({})", count(figures.received), per_second(figures.received_rate)),
@@ -182,8 +160,7 @@ pub fn messages(figures: &WebSocketFigures) -> String {
 }
 
 /// Messages that were pushed, in a line.
-#[must_use]
-pub fn pushed(figures: &WebSocketFigures) -> String {
+fn pushed(figures: &WebSocketFigures) -> String {
     let share = figures.coalesced_share.filter(|&share| share > 0.0);
     let coalesced = share
         .map_or_else(String::new, |share| format!(", {} came together with the one before", percent(share)));
@@ -191,14 +168,12 @@ pub fn pushed(figures: &WebSocketFigures) -> String {
 }
 
 /// Pings in a line.
-#[must_use]
-pub fn pings(websockets: &WebSocketSummary) -> String {
+fn pings(websockets: &WebSocketSummary) -> String {
     format!("{} sent, {} answered", count(websockets.pings), count(websockets.ping.moments.count()))
 }
 
 /// Bytes in a line: those of messages, and those on the wire.
-#[must_use]
-pub fn bytes(websockets: &WebSocketSummary) -> String {
+fn bytes(websockets: &WebSocketSummary) -> String {
     let WebSocketSummary { sent_bytes, received_bytes, wire_sent_bytes, wire_received_bytes, .. } =
         websockets;
     let each = |payload: u64, wire: u64| {

@@ -8,7 +8,7 @@ use httperf_report::headings;
 use httperf_report::number::{count, grouped, percent, ratio, time};
 use httperf_report::sweep::{End, Sweep, SweepSettings, Unit};
 
-use super::about::{self, Fact};
+use super::about::{self, Fact, fact};
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
@@ -150,7 +150,6 @@ fn settings(settings: &SweepSettings, unit: Unit) -> Vec<Fact> {
     if rates.len() > RATES_LISTED {
         listed.push(format!("and {} more", count((rates.len() - RATES_LISTED) as u64)));
     }
-    let fact = |name, value: String| Fact { name, value };
     vec![
         fact("Rates", format!("{} {}/s", listed.join(", "), unit.name())),
         fact("Runs at each", count((*repeats).into())),

@@ -6,7 +6,7 @@ use httperf_pages::{comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::result::{Document, merge};
-use httperf_report::{AllCalls, Colours, Kept, Times, answer, http2};
+use httperf_report::{AllCalls, Colours, Kept, Times, answer};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, calls, connections, listed, reply, run, scenarios};
 use lol_html::{HtmlRewriter, Settings, element};
 use serde_json::Value;
@@ -163,7 +163,8 @@ fn http2_has_a_section_and_rows_of_its_own() {
 #[test]
 fn http3_has_the_figures_of_quic_in_text_and_page_alike() {
     let document = documents::over_http3();
-    let (text, page) = (http2(&document.summary).to_string(), visible(&page(&document)));
+    let (text, page) =
+        (documents::sections(&["http2"], &document.plan, &document.summary), visible(&page(&document)));
     let row = |name: &str| {
         let found = text.lines().find_map(|line| line.strip_prefix(&format!("{name:<15} ")));
         found.unwrap_or_else(|| panic!("{name}: {text}")).to_owned()

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use httperf_plan::{Plan, Script, Tls, Trust};
-use httperf_report::{classic, http2, times, tls};
+use httperf_report::classic;
+use httperf_report::result::Document;
 use httperf_stats::{
     AltSvcSummary, CauseKind, Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake,
     HandshakeFailure, HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, QuicSummary,
@@ -13,6 +14,19 @@ use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
 
 use crate::documents;
+
+fn times(summary: &Summary) -> String {
+    let plan = connections(1, 1, 1);
+    httperf_report::times(&Document::new(documents::part(), plan, summary.clone())).to_string()
+}
+
+fn tls(plan: &Plan, summary: &Summary) -> String {
+    documents::sections(&["tls"], plan, summary)
+}
+
+fn http2(summary: &Summary) -> String {
+    documents::sections(&["http2"], &connections(1, 1, 1), summary)
+}
 
 fn at(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
@@ -135,7 +149,7 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
         recorder.connect_done(at(0), micros(connect));
         recorder.arrival_started(at(0), None, at(lag));
         recorder.record(&reply(wait, 1000, 0), None);
-        let text = times(&finish(recorder, micros(100))).to_string();
+        let text = times(&finish(recorder, micros(100)));
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     let sentence = |lag, connect| sentence_after(100_000, lag, connect);
@@ -153,7 +167,7 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
 fn percentiles_that_the_samples_do_not_support_are_not_shown() {
     let mut recorder = recorder(RecordedFigures::USUAL);
     (0..99).for_each(|turn| record_connection(&mut recorder, turn, micros(500)));
-    let text = times(&finish(recorder, micros(100))).to_string();
+    let text = times(&finish(recorder, micros(100)));
     let row: Vec<&str> =
         text.lines().find(|line| line.starts_with("response")).expect("a row").split_whitespace().collect();
     assert_eq!(
@@ -267,7 +281,7 @@ fn the_tls_section_of_a_run_in_which_nothing_happened() {
 
 #[test]
 fn a_run_without_tls_has_no_tls_section() {
-    assert_eq!(tls(&connections(1, 1, 1), &many()).to_string(), "");
+    assert_eq!(tls(&connections(1, 1, 1), &many()), "");
 }
 
 #[test]
@@ -281,7 +295,7 @@ fn a_certificate_shows_the_days_until_or_since_expiry() {
     ] {
         let mut recorder = tls_recorder();
         recorder.certificate_shown(at(0), || Some(certificate(days_left)));
-        let text = tls(&secured(Tls::default()), &finish(recorder, micros(1))).to_string();
+        let text = tls(&secured(Tls::default()), &finish(recorder, micros(1)));
         assert!(text.contains(&format!("EC P-256, chain of 2, {expected}, not checked\n")), "{text}");
     }
 }
@@ -294,7 +308,7 @@ fn http2_recorder() -> Recorder {
 fn http2_section(figures: Http2Summary) -> String {
     let mut recorder = http2_recorder();
     recorder.http2(at(0), |own| *own = figures);
-    http2(&finish(recorder, micros(5_000_000))).to_string()
+    http2(&finish(recorder, micros(5_000_000)))
 }
 
 fn tally(counts: &[(&'static str, u64)]) -> Tally {
@@ -408,7 +422,7 @@ fn offers_of_http3_are_told_with_what_became_of_them() {
 #[test]
 fn the_http3_section_with_all_that_it_can_show() {
     let document = documents::over_http3();
-    let text = http2(&document.summary).to_string();
+    let text = http2(&document.summary);
     // What is said of QUIC itself fits a terminal.
     let rows = ["round trip", "window", "MTU probes", "ECN", "buffers", "full buffers"];
     for row in rows {
@@ -425,7 +439,7 @@ fn the_http2_section_of_a_run_in_which_nothing_happened() {
 
 #[test]
 fn a_run_without_http2_has_no_section_on_it() {
-    assert_eq!(http2(&many()).to_string(), "");
+    assert_eq!(http2(&many()), "");
 }
 
 #[test]
@@ -437,7 +451,7 @@ fn a_wait_for_a_stream_explains_the_difference_between_latency_and_service() {
             http2.streams = 100;
             (0..waited).for_each(|_| http2.stream_waits.add(micros(90_000)));
         });
-        let text = times(&finish(recorder, micros(100))).to_string();
+        let text = times(&finish(recorder, micros(100)));
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     assert_eq!(sentence(50).as_deref(), Some("for one of the streams that the server allows"));

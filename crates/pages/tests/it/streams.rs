@@ -4,11 +4,17 @@ use std::time::Duration;
 
 use httperf_plan::objective::Objective;
 use httperf_plan::{Goodput, ModelApi, Plan, Streams};
-use httperf_report::{Kept, Measured, judge, streams};
+use httperf_report::{Kept, Measured, judge};
 use httperf_stats::{
     End, Instant, ModelEnd, RecordedFigures, Recorder, Sample, StreamEnd, StreamFate, StreamNews, Summary,
 };
 use httperf_testkit::sim::{Edit, connections};
+
+use crate::documents;
+
+fn sections(plan: &Plan, summary: &Summary) -> String {
+    documents::sections(&["streams", "model"], plan, summary)
+}
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
@@ -137,19 +143,19 @@ fn of_a_model() -> (Plan, Summary) {
 
 #[test]
 fn the_section_on_streams() {
-    insta::assert_snapshot!(streams(&connections(1, 1, 1), &events()));
+    insta::assert_snapshot!(sections(&connections(1, 1, 1), &events()));
 }
 
 #[test]
 fn the_sections_on_a_language_model() {
     let (plan, summary) = of_a_model();
-    insta::assert_snapshot!(streams(&plan, &summary));
+    insta::assert_snapshot!(sections(&plan, &summary));
 }
 
 #[test]
 fn a_run_without_streams_has_no_section() {
     let recorder = Recorder::new(at(0), at(0), RecordedFigures::USUAL);
-    assert_eq!(streams(&connections(1, 1, 1), &finish(recorder)).to_string(), "");
+    assert_eq!(sections(&connections(1, 1, 1), &finish(recorder)), "");
 }
 
 #[track_caller]

@@ -27,7 +27,7 @@ pub struct Row {
     pub relative: Option<Change>,
     /// Probability of a difference this large if there is none.
     pub p_value: Option<f64>,
-    /// The same, corrected for the number of rows (Holm): the verdict follows from it.
+    /// The p-value corrected for the number of rows (Holm): the verdict follows from it.
     pub p_value_corrected: Option<f64>,
     /// Conclusion.
     pub verdict: RowVerdict,

@@ -57,13 +57,13 @@ pub struct Step {
     pub answered_share: Mean,
     /// Complete replies per second while load was offered: the throughput of a run.
     pub reply_rate: Mean,
-    /// Those without an error: status below 400, and no failed check.
+    /// Complete replies without an error per second while load was offered: status below 400, and no failed check.
     pub good_reply_rate: Mean,
-    /// Minimum, maximum and standard deviation of the sampled replies per second of the runs.
+    /// Minimum of the sampled replies per second of the runs.
     pub reply_rate_min: f64,
-    /// See `reply_rate_min`.
+    /// Maximum of the sampled replies per second of the runs.
     pub reply_rate_max: f64,
-    /// See `reply_rate_min`.
+    /// Standard deviation of the sampled replies per second, as a mean over the runs.
     pub reply_rate_stddev: f64,
     /// From the first byte of a request to the status line of its reply, in milliseconds.
     pub response_ms: Option<Mean>,
@@ -71,11 +71,11 @@ pub struct Step {
     pub error_share: Mean,
     /// Median of the latency of the answered calls, in milliseconds.
     pub latency_p50_ms: Option<Mean>,
-    /// Its 99th percentile.
+    /// 99th percentile of the latency of the answered calls, in milliseconds.
     pub latency_p99_ms: Option<Mean>,
     /// Median of the latency of all calls, answered or not.
     pub all_p50: Option<Percentile>,
-    /// Its 99th percentile.
+    /// 99th percentile of the latency of all calls, answered or not.
     pub all_p99: Option<Percentile>,
     /// Waits in streams; `None` if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,13 +96,13 @@ pub struct Step {
 /// samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StreamWaits {
-    /// From the instants at which calls were due to the first events; of language models, to the first tokens.
+    /// Median of the times from when calls were due to the first events; of language models, to the first tokens.
     pub first_p50_ms: Option<Mean>,
-    /// See `first_p50_ms`.
+    /// 99th percentile of the times from when calls were due to the first events; of language models, to the first tokens.
     pub first_p99_ms: Option<Mean>,
-    /// Gaps between events; of language models, the times per output token.
+    /// Median of the gaps between events; of language models, of the times per output token.
     pub gap_p50_ms: Option<Mean>,
-    /// See `gap_p50_ms`.
+    /// 99th percentile of the gaps between events; of language models, of the times per output token.
     pub gap_p99_ms: Option<Mean>,
     /// True if these are of the tokens of language models.
     pub of_tokens: bool,

@@ -12,6 +12,7 @@ use httperf_plan::{
     Arrivals, HttpVersion, Phases, Plan, Split, Timeouts, Tls, UriSource, Workload, workload_file,
 };
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
+use httperf_report::{of_connections, of_replies};
 use httperf_stats::{
     BufferSize, Compression, CpuTime, EcnMarks, Http2Summary, QuicSummary, QuicTransport, ServerSettings,
     SocketBuffers, Summary, Tally, ThreadUsage, Transport, UdpLosses, Usage,
@@ -21,7 +22,6 @@ use httperf_testkit::sim::{
     tls_server, uniform,
 };
 
-/// Step files of [`visits`], by name.
 /// A document that is made once and copied from then on, as simulated runs take their time.
 macro_rules! once {
     ($make:expr) => {{
@@ -30,6 +30,7 @@ macro_rules! once {
     }};
 }
 
+/// Step files of [`visits`], by name.
 const STEP_FILES: [(&str, &str); 2] = [
     (
         "browse.hurl",
@@ -122,6 +123,14 @@ fn with_machine(mut summary: Summary) -> Summary {
 
 pub(crate) fn document(plan: Plan, summary: Summary) -> Document {
     Document::new(part(), plan, with_machine(summary))
+}
+
+/// The sections with these names in the text of a run.
+pub(crate) fn sections(ids: &[&str], plan: &Plan, summary: &Summary) -> String {
+    let document = Document::new(part(), plan.clone(), summary.clone());
+    let (replies, connections) = (of_replies(&document), of_connections(&document));
+    let all = replies.iter().chain(&connections);
+    all.filter(|section| ids.contains(&section.id)).map(ToString::to_string).collect()
 }
 
 fn simulated(plan: Plan, peer: impl Peer + 'static) -> Document {
