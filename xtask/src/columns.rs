@@ -35,7 +35,7 @@ pub(crate) fn page() -> Generated {
 
 fn symbol(unit: Unit) -> &'static str {
     match unit {
-        Unit::Count => "",
+        Unit::Count | Unit::Mean => "",
         Unit::Milliseconds => "ms",
         Unit::Seconds => "s",
         Unit::PerSecond => "1/s",

@@ -244,6 +244,8 @@ pub const COLUMNS: [Column; 146] = [
         "Calls that were not made because the server closed their connection, as announced, before its last call.",
         |row| row.summary().calls_not_offered.to_string(),
     ),
+    figure("in_flight", "/in_flight/measured"),
+    figure("in_flight_by_law", "/in_flight/by_law"),
 ];
 
 /// Unit of a column that shows a field of the document, by the name of the field.
@@ -259,6 +261,8 @@ pub enum Unit {
     PerSecond,
     /// Percent; the field is a share of 1.
     Percent,
+    /// A mean number of things.
+    Mean,
 }
 
 impl Unit {
@@ -271,6 +275,7 @@ impl Unit {
             () if is_of("_s") => Self::Seconds,
             () if is_of("_rate") => Self::PerSecond,
             () if pointer.ends_with("share") => Self::Percent,
+            () if pointer.starts_with("/in_flight/") => Self::Mean,
             () => Self::Count,
         }
     }
@@ -281,7 +286,7 @@ impl Unit {
             Self::Count => 0,
             Self::PerSecond => 1,
             Self::Percent => 2,
-            Self::Milliseconds | Self::Seconds => 3,
+            Self::Milliseconds | Self::Seconds | Self::Mean => 3,
         }
     }
 }
@@ -405,4 +410,52 @@ fn reasons_not_made(row: &Row<'_>) -> String {
 
 fn listed(items: impl IntoIterator<Item = impl Into<String>>) -> String {
     items.into_iter().map(Into::into).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Fields of figures that no column shows, each with the reason or the column that says the same.
+    const WITHOUT_COLUMN: [(&str, &str); 0] = [];
+
+    /// The pointers to all figures that a schema names. A group of percentiles is one of them.
+    fn figures(schema: &Value, field: &Value, at: &str, found: &mut BTreeSet<String>) {
+        let alternatives = field["anyOf"].as_array().into_iter().flatten();
+        let name = std::iter::once(field).chain(alternatives).find_map(|one| one["$ref"].as_str());
+        let resolved = name.map_or(field, |path| schema.pointer(&path[1..]).expect("it is defined"));
+        match resolved["properties"].as_object() {
+            Some(fields) if !fields.contains_key("p50") || fields.contains_key("calls") => {
+                for (name, field) in fields {
+                    figures(schema, field, &format!("{at}/{name}"), found);
+                }
+            }
+            _ => drop(found.insert(at.to_owned())),
+        }
+    }
+
+    #[test]
+    fn each_figure_has_a_column_or_is_known_to_have_none() {
+        let schema: Value = serde_json::from_str(&crate::result::schema()).expect("a schema is JSON");
+        let mut all = BTreeSet::new();
+        figures(&schema, &schema["properties"]["figures"], "", &mut all);
+        let shown: Vec<&str> = COLUMNS
+            .iter()
+            .filter_map(|column| match column.source {
+                Source::Figure(pointer) => Some(pointer),
+                Source::Other { .. } => None,
+            })
+            .collect();
+        let has_column = |figure: &str| {
+            shown.iter().any(|pointer| {
+                pointer.strip_prefix(figure).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        let without: Vec<&str> =
+            all.iter().map(String::as_str).filter(|figure| !has_column(figure)).collect();
+        let known: Vec<&str> = WITHOUT_COLUMN.iter().map(|(pointer, _)| *pointer).collect();
+        assert_eq!(without, known, "a new figure has a column at the end of the list, or a reason here");
+    }
 }

@@ -44,6 +44,9 @@ impl Display for Details<'_> {
                 warmup.errors.total()
             )?;
         }
+        if let Some(in_flight) = figures.in_flight.filter(|in_flight| in_flight.measured > 0.0) {
+            writeln!(f, "\nIn flight: {}", in_flight.told())?;
+        }
         write_threads(f, self.document)?;
         write_capacity(f, parts, figures)
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::all_calls::AllCalls;
 use crate::causes::CauseFigures;
 use crate::errors::ErrorFigures;
+use crate::in_flight::InFlightFigures;
 use crate::number::{in_ms, quantile_name};
 use crate::replay::ReplayComparison;
 use crate::rpc::GrpcFigures;
@@ -58,6 +59,9 @@ pub struct RunFigures {
     pub bytes_per_second: f64,
     /// Processor time of the program per reply, in microseconds; `None` if there are no replies.
     pub cpu_us_per_reply: Option<f64>,
+    /// Replies that were due at a time; `None` in results from versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlightFigures>,
     /// From the instants at which calls were due to the ends of their replies: answered calls only.
     pub latency_ms: Times,
     /// From the instants at which calls were due to the ends of their replies: all calls, answered or not.
@@ -213,6 +217,7 @@ impl RunFigures {
             reply_rate: throughput.replies,
             bytes_per_second: throughput.bytes,
             cpu_us_per_reply: (summary.replies > 0).then(|| cpu_us / summary.replies as f64),
+            in_flight: InFlightFigures::of(summary),
             latency_ms: Times::of(&completed.latency),
             all_calls: AllCalls::of(summary),
             service_ms: Times::of(&completed.service),

@@ -36,6 +36,8 @@ pub(crate) struct Silence {
     start: Instant,
     /// Replies due.
     awaited: u64,
+    /// Time for which replies were due, less the instants since which others are: nanoseconds, modulo 2^64.
+    awaited_time: u64,
     /// TLS handshakes in progress.
     handshakes: u64,
     /// Beginning of the current silence, if anything is awaited.
@@ -54,6 +56,7 @@ impl Silence {
         Self {
             start,
             awaited: 0,
+            awaited_time: 0,
             handshakes: 0,
             since: start,
             deaf: Duration::ZERO,
@@ -67,18 +70,34 @@ impl Silence {
     pub(crate) fn awaits(&mut self, now: Instant) {
         self.go_on(now);
         self.awaited += 1;
+        self.awaited_time = self.awaited_time.wrapping_sub(now.as_nanos());
     }
 
-    /// Ends waiting for a reply: it came.
-    pub(crate) fn settled(&mut self) {
-        self.awaited = self.awaited.saturating_sub(1);
+    /// Ends waiting for a reply: it came at this instant.
+    pub(crate) fn settled(&mut self, at: Instant) {
+        if let Some(left) = self.awaited.checked_sub(1) {
+            self.awaited = left;
+            self.awaited_time = self.awaited_time.wrapping_add(at.as_nanos());
+        }
+    }
+
+    /// Replies due.
+    pub(crate) fn awaited(&self) -> u64 {
+        self.awaited
+    }
+
+    /// Time for which replies were due up to now, added up over all of them.
+    pub(crate) fn awaited_time(&self, now: Instant) -> Duration {
+        let nanos = self.awaited_time.wrapping_add(self.awaited.wrapping_mul(now.as_nanos()));
+        // A reply may be due since a little later than the end of a phase that was noticed late.
+        Duration::from_nanos(nanos.cast_signed().max(0).cast_unsigned())
     }
 
     /// Ends waiting for a reply: it was given up.
     pub(crate) fn given_up(&mut self, now: Instant) {
         self.note_last(now);
         self.is_reply_missed |= now > self.since;
-        self.settled();
+        self.settled(now);
     }
 
     /// Begins waiting for a handshake.
@@ -196,10 +215,28 @@ mod tests {
         let mut silence = Silence::new(at(0));
         silence.awaits(at(1));
         silence.heard(at(2));
-        silence.settled();
+        silence.settled(at(2));
         silence.awaits(at(5000));
         silence.heard(at(5003));
         assert_eq!(silence.longest(at(5003)), Some(Stall { length: ms(3), from: ms(5000) }));
+    }
+
+    #[test]
+    fn the_time_for_which_replies_are_due_adds_up() {
+        let mut silence = Silence::new(at(100));
+        let due = |silence: &Silence, ms| (silence.awaited(), silence.awaited_time(at(ms)));
+        assert_eq!(due(&silence, 150), (0, ms(0)));
+        silence.awaits(at(200));
+        silence.awaits(at(210));
+        assert_eq!(due(&silence, 220), (2, ms(30)));
+        silence.settled(at(230));
+        silence.given_up(at(250));
+        assert_eq!(due(&silence, 900), (0, ms(30 + 40)));
+        // It does not come twice.
+        silence.settled(at(950));
+        assert_eq!(due(&silence, 1000), (0, ms(70)));
+        silence.awaits(at(1001));
+        assert_eq!(due(&silence, 1000), (1, ms(69)), "noticed late");
     }
 
     #[test]

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
+use crate::in_flight::both_known;
 use crate::merge::{Merge, merge_fields};
 use crate::{
     CallOutcome, Compressed, DurationMoments, Errors, Failure, FailureCauses, Groups, GrpcSummary,
-    Http2Summary, Instant, KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows,
+    Http2Summary, InFlight, Instant, KernelFigures, Lifetimes, Mismatches, Pauses, RateSamples, RateWindows,
     ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes, StreamSummary, Throughput, Timing,
     TlsSummary, Usage, Visits, WebSocketSummary, Window,
 };
@@ -124,6 +125,9 @@ pub struct Summary {
     /// Time since their due instants of calls neither answered nor given up when the run ended: less than
     /// they would have taken. Arrivals that were due but had not begun are included, each as one call.
     pub unfinished: Timing,
+    /// Replies that were due at a time. `None` in results from versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
     /// Longest period in which replies or TLS handshakes were due and nothing came; of several workers, the
     /// part of it common to all.
     pub stall: Option<Stall>,
@@ -525,6 +529,7 @@ impl fmt::Display for Warning {
 
 merge_fields!(fn add_rest of Summary {
     apart: window, reply_rates, reply_windows, sessions, slowest;
+    both_known: in_flight;
     max: duration, connect_burst_max, stall, gave_up, begun_late;
     add: connections, requests, answered_early, replies, concurrent_max, lifetimes, connect, response, calls, wait, lag,
         pauses, receive, kernel, transfer, request_bytes, header_bytes, content_bytes, footer_bytes, statuses, status_codes,

@@ -20,6 +20,7 @@ from .documents.result import (
     Confidence,
     ErrorFigures,
     GrpcFigures,
+    InFlightFigures,
     NoReply,
     Percentile,
     ReplayComparison,
@@ -37,6 +38,7 @@ __all__ = ["all_calls_quantile", "completed", "run_figures", "times_of"]
 
 _AS_WRITTEN: dict[str, tuple[Any, Any]] = {
     "rate_asked": (float | None, None),
+    "in_flight": (InFlightFigures | None, None),
     "visits": (VisitFigures | None, None),
     "replay": (ReplayComparison | None, None),
     "streams": (StreamFigures | None, None),

@@ -226,6 +226,11 @@ pub(super) const VERDICT_REASONS: &[Entry] = &[
          finish.",
     ),
     entry("arrivals skipped", "The limit of `--max-connections` was reached."),
+    entry(
+        "in flight",
+        "The number of replies in flight is not their rate times their service time (Little's law), although it must be: times \
+         or counts of the result are wrong.",
+    ),
     entry("log incomplete, not recorded", "`--calls` could not keep up; `--record=classic` was given."),
     entry(
         "server stall, arrivals held, steady from, never steady",

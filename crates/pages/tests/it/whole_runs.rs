@@ -463,3 +463,55 @@ fn replies_in_the_drain_do_not_help_an_objective_on_replies() {
     assert_eq!(outcome("replies>600", &summary), Kept::Missed);
     assert_eq!(outcome("replies>490", &summary), Kept::Met);
 }
+
+// Replies in flight.
+
+#[test]
+fn replies_in_flight_are_their_rate_times_their_time() {
+    let ending = |plan: Plan| plan.with(|plan| plan.runtime = Some(seconds(20)));
+    let closed = ending(connections(UNLIMITED, UNLIMITED, 1))
+        .with(|plan| plan.arrivals = Arrivals::Concurrent(nonzero(8)));
+    let warmed_up = ending(calls(UNLIMITED, 100.0, 50))
+        .with(|plan| plan.phases = Phases { warmup: seconds(5), drain: seconds(1) });
+    let http2 = ending(calls(UNLIMITED, 200.0, 2)).with(|plan| plan.request.version = HttpVersion::Http2);
+    for (name, plan, expected) in [
+        ("calls at a rate", ending(calls(UNLIMITED, 100.0, 50)), 5.0),
+        ("with a warm-up", warmed_up, 5.0),
+        ("a closed loop", closed, 8.0),
+        (
+            "a connection each",
+            ending(connections(UNLIMITED, 1, 1)).with(|plan| plan.arrivals = every(0.01)),
+            5.0,
+        ),
+        ("HTTP/2", http2, 2.0),
+    ] {
+        let is_http2 = plan.request.version == HttpVersion::Http2;
+        let summary = match is_http2 {
+            true => run(&plan, Link::default(), streams_after(ms(50), 100)).summary,
+            false => run(&plan, Link::default(), ok_after(ms(50))).summary,
+        };
+        let verdict = verdict(&plan, &summary);
+        let figures = RunFigures::of(&plan, &summary, 1).in_flight.expect("it is counted");
+        assert!((figures.measured - expected).abs() < 0.2, "{name}: {figures:?}");
+        let disagreement = figures.disagreement.unwrap_or_else(|| panic!("{name}: {figures:?}"));
+        assert!(disagreement.abs() < 0.01, "{name}: {figures:?}");
+        assert_eq!(finds(&verdict, "in flight"), None, "{name}");
+    }
+}
+
+#[test]
+fn counts_and_times_that_cannot_both_be_right_are_found() {
+    let plan = calls(2000, 100.0, 50);
+    let summary = run(&plan, Link::default(), ok_after(ms(50))).summary;
+    assert_eq!(finds(&verdict(&plan, &summary), "in flight"), None);
+    let mut lost = summary.clone();
+    lost.window.as_mut().expect("it is counted").replies -= 300;
+    assert_eq!(
+        finds(&verdict(&plan, &lost), "in flight"),
+        Some(Level::Suspect),
+        "300 replies are in no figure"
+    );
+    let mut short = summary;
+    short.in_flight.as_mut().expect("it is counted").time_us /= 2;
+    assert_eq!(finds(&verdict(&plan, &short), "in flight"), Some(Level::Suspect), "times are too long");
+}

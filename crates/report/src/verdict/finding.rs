@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::in_flight;
 use crate::number::{count, fixed, percent, quantile_name, ratio, time};
 use crate::places::{LimitSentence, Place};
 
@@ -171,6 +172,13 @@ pub enum Finding {
         /// Number of connections closed early.
         connections: u64,
     },
+    /// The number of replies in flight is not their rate times their time: times or counts are wrong.
+    InFlight {
+        /// Mean number of replies that were due at a time.
+        measured: f64,
+        /// The number that follows from their rate and service time.
+        by_law: f64,
+    },
     /// Calls are missing from the call log.
     LogIncomplete {
         /// Number of calls.
@@ -241,6 +249,7 @@ impl Finding {
             Self::FewSamples { .. } => "few samples",
             Self::Unfinished { .. } => "unfinished",
             Self::CallsNotMade { .. } => "calls not made",
+            Self::InFlight { .. } => "in flight",
             Self::LogIncomplete { .. } => "log incomplete",
             Self::NotRecorded => "not recorded",
             Self::NotResumed { .. } => "not resumed",
@@ -372,6 +381,13 @@ impl Display for Finding {
                 f,
                 "{calls} planned calls ({}) were never made: the server closed their connections early ({connections})",
                 percent(share)
+            ),
+            Self::InFlight { measured, by_law } => write!(
+                f,
+                "{} replies were due at a time, on average, but their rate times their service time is {}: times or \
+                 counts of this result are wrong",
+                in_flight::number(measured),
+                in_flight::number(by_law)
             ),
             Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
             Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),

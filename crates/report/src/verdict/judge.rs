@@ -8,6 +8,7 @@ use httperf_stats::{CallOutcome, Failure, HandshakeKind, Merge as _, Summary, Ti
 use super::{Finding, Level, Reason, Verdict};
 use crate::figures::Steady;
 use crate::fleet::Fleet;
+use crate::in_flight::InFlightFigures;
 use crate::number::ratio;
 use crate::places;
 use crate::streams::open_streams;
@@ -55,6 +56,9 @@ const PAUSED_INVALID: f64 = 0.1;
 /// Minimum length of a stall, absolute and as a multiple of the longest wait that is usual.
 const STALL: (Duration, u32) = (Duration::from_millis(100), 10);
 
+/// Share by which the number of replies in flight may differ from their rate times their time.
+const IN_FLIGHT_OFF: f64 = 0.1;
+
 /// Minimum number of calls for a 99th percentile.
 const SAMPLES_MIN: u64 = 100;
 
@@ -75,10 +79,21 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     judge_resources(summary, &mut add);
     judge_resumption(plan, summary, &mut add);
     judge_plan(summary, &mut add);
+    judge_in_flight(summary, &mut add);
     if summary.calls_not_logged > 0 {
         add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
     }
     Verdict::of(reasons)
+}
+
+/// Judges whether times and counts agree with each other.
+fn judge_in_flight(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    if let Some(InFlightFigures { measured, by_law: Some(by_law), disagreement: Some(share) }) =
+        InFlightFigures::of(summary)
+        && share.abs() >= IN_FLIGHT_OFF
+    {
+        add(Level::Suspect, Finding::InFlight { measured, by_law });
+    }
 }
 
 /// Judges a run of a fleet: the whole, and what only some ranks found.

@@ -128,6 +128,7 @@ impl Reason {
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
             | Finding::CallsNotMade { .. }
+            | Finding::InFlight { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
             | Finding::NotResumed { .. }
@@ -162,6 +163,7 @@ impl Reason {
             | Finding::FewSamples { .. }
             | Finding::Unfinished { .. }
             | Finding::CallsNotMade { .. }
+            | Finding::InFlight { .. }
             | Finding::LogIncomplete { .. }
             | Finding::NotRecorded
             | Finding::NotResumed { .. }

@@ -11,7 +11,7 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::visits::VisitsRecorder;
 use crate::{
-    CallOutcome, FailureCause, Groups, Http2Summary, Instant, Interval, Pauses, Phase, QuicSummary,
+    CallOutcome, FailureCause, Groups, Http2Summary, InFlight, Instant, Interval, Pauses, Phase, QuicSummary,
     RateWindows, Sample, SessionSummary, SlowDetail, StepFigures, StepPlace, StreamCall, Summary, Usage,
     VisitEnd, VisitsShape, WarmUp, Window,
 };
@@ -121,6 +121,8 @@ pub struct Recorder {
     unsampled: Option<(Window, Duration)>,
     series: SeriesRecorder,
     silence: Silence,
+    /// Replies due, and the time for which replies were, at the beginning and at the end of the measured phase.
+    in_flight: [Option<(u64, Duration)>; 2],
     slowest: Slowest,
     /// Due and start instants of the first and last arrivals of the measured phase.
     arrivals: Option<[(Instant, Instant); 2]>,
@@ -173,6 +175,7 @@ impl Recorder {
             unsampled: None,
             series,
             silence: Silence::new(start),
+            in_flight: [None; 2],
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
             arrivals: None,
             arrivals_missed: 0,
@@ -213,6 +216,7 @@ impl Recorder {
         self.measured.concurrent_max = self.open;
         self.measured.pauses = Pauses::default();
         self.silence.restart(now);
+        self.in_flight[0] = Some(self.in_flight_at(now));
         let so_far = self.so_far();
         self.window[0] = Some(so_far);
         self.sampled = (so_far, now);
@@ -222,6 +226,7 @@ impl Recorder {
     /// Begins the drain: no load has been offered since this instant.
     pub fn begin_draining(&mut self, since: Instant) {
         self.window[1] = Some(self.so_far());
+        self.in_flight[1] = Some(self.in_flight_at(since));
         self.series.enter(Phase::Drain, since, self.open);
         self.unsampled = Some(self.since_sampled(since));
     }
@@ -230,6 +235,10 @@ impl Recorder {
     fn since_sampled(&self, now: Instant) -> (Window, Duration) {
         let (before, at) = self.sampled;
         (self.so_far() - before, now - at)
+    }
+
+    fn in_flight_at(&self, now: Instant) -> (u64, Duration) {
+        (self.silence.awaited(), self.silence.awaited_time(now))
     }
 
     /// Totals so far, whatever phase the events were due in.
@@ -289,9 +298,9 @@ impl Recorder {
         self.silence.awaits(now);
     }
 
-    /// Ends waiting for a reply: it came.
-    pub fn reply_settled(&mut self) {
-        self.silence.settled();
+    /// Ends waiting for a reply: it came at this instant.
+    pub fn reply_settled(&mut self, at: Instant) {
+        self.silence.settled(at);
     }
 
     /// Ends waiting for a reply: its request was given up, or will be made again.
@@ -685,6 +694,9 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self, end: End) -> Summary {
         let so_far = self.so_far();
+        let [in_flight_before, in_flight_after] = self.in_flight;
+        let (at_begin, time_before) = in_flight_before.unwrap_or_default();
+        let (at_end, time_after) = in_flight_after.unwrap_or_else(|| self.in_flight_at(end.at));
         let (unsampled, time) = self.unsampled.unwrap_or_else(|| self.since_sampled(end.at));
         let [from, to] = self.window;
         if self.measured.gave_up
@@ -704,6 +716,8 @@ impl Recorder {
         if let Some(sessions) = &mut summary.sessions {
             sessions.windows = RateWindows::new(&sessions.rates, unsampled.sessions, time);
         }
+        let time_us = time_after.saturating_sub(time_before).as_micros() as u64;
+        summary.in_flight = Some(InFlight { time_us, at_begin, at_end });
         summary.statuses = summary.status_codes.by_class();
         summary.duration = end.duration;
         summary.usage = end.usage;

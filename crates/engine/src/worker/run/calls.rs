@@ -715,7 +715,7 @@ impl Run<'_> {
         let is_at_leisure = stream.is_at_leisure();
         call.stream = Some(Box::new(stream));
         if is_at_leisure {
-            self.recorder.reply_settled();
+            self.recorder.reply_settled(at);
             self.stream_opened();
         }
     }
@@ -766,7 +766,7 @@ impl Run<'_> {
         let was_due = !stream.is_at_leisure();
         let news = read(stream, at);
         if was_due && stream.is_at_leisure() {
-            self.recorder.reply_settled();
+            self.recorder.reply_settled(at);
         }
         if let Some(done_at) = stream.done_at() {
             // The rest of the reply is awaited for the sake of the connection, and not for long.
@@ -824,7 +824,7 @@ impl Run<'_> {
             unreachable!("a reply ends after it started")
         };
         if call.is_reply_due() {
-            self.recorder.reply_settled();
+            self.recorder.reply_settled(received_at.max(at));
         }
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);

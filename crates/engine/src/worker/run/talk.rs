@@ -206,7 +206,7 @@ impl Talk {
         };
         cx.recorder.websocket_opened(cx.due, sent, at, accepted.deflate.is_some());
         // Its opening is answered; each message awaits its own answer.
-        cx.recorder.reply_settled();
+        cx.recorder.reply_settled(at);
         let options = websocket::Options {
             role: websocket::Role::Client { seed: self.script(cx.plan).mask_seed() },
             message_size: cx.plan.limits.message_size,
@@ -492,7 +492,7 @@ impl Open {
         };
         match answered {
             Some(Awaited { due, sent, .. }) => {
-                recorder.reply_settled();
+                recorder.reply_settled(at.max(sent));
                 recorder.websocket(due, |figures| figures.answer(due, sent, at.max(sent)));
             }
             None => {
