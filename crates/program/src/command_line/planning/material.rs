@@ -140,7 +140,7 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
     let given = &args.material;
     let mut headers = given.headers.clone();
     if let Some(authorization) = &given.authorization {
-        headers.push(literal("Authorization", &authorization.value));
+        headers.push(literal("Authorization", authorization));
     }
     if given.prompts.file.is_some() && !headers.iter().any(|header| header.is("Content-Type")) {
         headers.push(literal("Content-Type", b"application/json"));

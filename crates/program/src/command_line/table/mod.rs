@@ -13,6 +13,7 @@ mod quic;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
+mod rules;
 mod schedule;
 mod sessions;
 mod sockets;
@@ -28,7 +29,7 @@ pub(crate) use self::tls::parse_server_name;
 use crate::command_line::args::Args;
 use std::ffi::OsString;
 
-use crate::command_line::grammar::parse::{given, other_words};
+use crate::command_line::grammar::parse::other_words;
 use crate::command_line::grammar::{Command, Group, Order, ParseStop, parse};
 
 /// The program itself.
@@ -76,7 +77,7 @@ impl Args {
     pub fn parse(&mut self, argv: &[OsString]) -> Result<(), ParseStop> {
         let order = Order::from_environment();
         parse(&COMMAND, argv, order, self)?;
-        self.given.extend(given(&COMMAND, argv, order));
+        self.note_given(&COMMAND, argv, order);
         self.settle_buffers();
         self.check_words(other_words(&COMMAND, argv, order))?;
         self.check()

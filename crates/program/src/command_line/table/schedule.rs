@@ -4,8 +4,9 @@ use httperf_plan::number::{self, Base};
 use httperf_plan::{Arrivals, Client, Step, units};
 
 use super::results::precision;
+use super::rules::NOT_FROM_CLASSIC_RECORD;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -64,6 +65,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
              time is over. Nothing is offered meanwhile, and rates do not count it.",
         ])
+        .needs(&[any_of(&["duration", "runtime"]).because("they say when nothing is offered any more")])
         .apply(|args, value| {
             args.results.drain = seconds(value)?;
             Ok(())
@@ -76,6 +78,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .details(&["With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
              further than 5 % of its value to either side; at the latest with --runtime or its workload. \
              That takes 10 seconds or more. Looked at once a second."])
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD])
     .apply(|args, value| {
         args.results.until = Some(precision(value)?);
         Ok(())

@@ -1,5 +1,6 @@
 //! Time limits, and how sockets are made and closed.
 
+use super::rules::NOT_OVER_UDP;
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::bounded;
@@ -32,7 +33,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: 4096."])
         .apply(|args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
-            args.sources.buffers_sized_by = Some("--send-buffer");
             args.sources.sizes_send_buffer = true;
             Ok(())
         }),
@@ -41,13 +41,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: 16384."])
         .apply(|args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
-            args.sources.buffers_sized_by = Some("--recv-buffer");
             args.sources.sizes_recv_buffer = true;
             Ok(())
         }),
     Opt::flag("close-with-reset", "closes connections with a TCP reset")
         .classic()
         .details(&["This leaves no port waiting on this machine, and is not how browsers close."])
+        .conflicts(&[NOT_OVER_UDP])
         .apply(|args, _| {
             args.close_with_reset = true;
             Ok(())
@@ -55,6 +55,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("hog", "uses all local ports from 1024, not only those the kernel hands out")
         .classic()
         .details(&["Needed for more connections than there are ephemeral ports."])
+        .conflicts(&[NOT_OVER_UDP])
         .apply(|args, _| {
             args.hog = true;
             Ok(())
