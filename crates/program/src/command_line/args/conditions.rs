@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use httperf_plan::{Arrivals, ReplyClock, StreamedReplies, TlsVersion};
 
-use super::{Args, Protocol, STDOUT, SessionKind, UriChoice, Version};
+use super::{Args, FormValue, Protocol, STDOUT, SessionKind, UriChoice, Version};
 use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Command, Order, ParseStop, rules};
 use crate::command_line::table::COMMAND;
@@ -32,6 +32,9 @@ const CONDITIONS: &[(&str, fn(&Args) -> bool)] = &[
     ("streams above 1", |args| args.http2.streams.is_some_and(|count| count.get() > 1)),
     ("llm", |args| args.material.replies.streams.model.is_some() && args.material.prompts.file.is_none()),
     ("stream=off", |args| args.material.replies.streams.read == StreamedReplies::None),
+    ("form with a file", |args| {
+        args.material.form.iter().any(|field| matches!(field.value, FormValue::File(_)))
+    }),
     ("header of Authorization", |args| args.material.has_header("Authorization")),
     ("header of Content-Type", |args| args.material.has_header("Content-Type")),
     ("header of TE", |args| args.material.has_header("TE")),
@@ -129,6 +132,7 @@ mod tests {
             "pipeline above 1" => "--pipeline=2".to_owned(),
             "streams above 1" => "--streams=2".to_owned(),
             "ssl-protocol of an older version" => "--ssl-protocol=TLSv1.2".to_owned(),
+            "form with a file" => "--form=a=@f".to_owned(),
             "tls-max below 1.3" => "--tls-max=1.2".to_owned(),
             _ if term.contains('=') => format!("--{term}"),
             _ => {

@@ -46,6 +46,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              name, and the type `application/octet-stream`. A value cannot itself begin with `@`; other \
              types and names of files are for --body-file and --header.",
     ])
+    .conflicts(&[any_of(&["header of Content-Type"])
+        .when("form with a file")
+        .because("its type names a boundary")])
     .apply(|args, value| {
         args.material.form.push(form_field(value)?);
         Ok(())
