@@ -199,6 +199,7 @@ mod tests {
             details: &[],
             conflicts: &[],
             needs: &[],
+            sets: &[],
             is_common,
             is_repeatable: false,
         };

@@ -93,6 +93,9 @@ pub struct OptDescription {
     pub conflicts: &'static [Rule],
     /// Terms of which it needs one, for each rule.
     pub needs: &'static [Rule],
+    /// Paths of the plan's fields that it sets, for who names differences between plans; `rpc.` begins those of plans that
+    /// call methods of gRPC.
+    pub sets: &'static [&'static str],
     /// True for an option that short help shows.
     pub is_common: bool,
     /// True if every occurrence counts, and not only the last.
@@ -111,6 +114,7 @@ impl OptDescription {
             details: &[],
             conflicts: &[],
             needs: &[],
+            sets: &[],
             is_common: false,
             is_repeatable: false,
         }
@@ -150,6 +154,12 @@ impl OptDescription {
     #[must_use]
     pub const fn needs(self, needs: &'static [Rule]) -> Self {
         Self { needs, ..self }
+    }
+
+    /// Names the fields of a plan that it sets.
+    #[must_use]
+    pub const fn sets(self, sets: &'static [&'static str]) -> Self {
+        Self { sets, ..self }
     }
 
     /// Shows it in short help.

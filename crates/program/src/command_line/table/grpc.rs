@@ -30,6 +30,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 .because("gRPC has them"),
         ])
         .needs(&[any_of(&["http-version=2"]).because("gRPC is spoken over HTTP/2")])
+        .sets(&["rpc.uris"])
         .apply(|args, value| {
             let method = GrpcMethod::parse(value.bytes());
             args.grpc.method = Some(method.ok_or_else(|| {
@@ -45,6 +46,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              with each call. They are encoded before the run, without placeholders.",
         ])
         .needs(&[FOR_GRPC])
+        .sets(&["rpc.request.body"])
         .apply(|args, value| {
             args.grpc.data = Some(match value.bytes().strip_prefix(b"@") {
                 Some(b"") => return Err(value.expected("JSON or @FILE")),

@@ -39,6 +39,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          --http-version=2. Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way \
          up, and many servers have never had it."])
     .needs(&[any_of(&["http-version=2"])])
+    .sets(&["http2.upgrade"])
     .apply(|args, _| {
         args.http2.upgrade = true;
         Ok(())
@@ -53,6 +54,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          the window with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
     ])
     .needs(&[OVER_HTTP2])
+    .sets(&["http2.window"])
     .apply(|args, value| {
         args.http2.window = Some(size(value)?);
         Ok(())
@@ -64,6 +66,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window."])
     .needs(&[OVER_HTTP2])
+    .sets(&["http2.connection_window"])
     .apply(|args, value| {
         args.http2.connection_window = Some(size(value)?);
         Ok(())
@@ -78,6 +81,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          `m` behind the number counts in 1024s.",
     ])
     .needs(&[OVER_HTTP2])
+    .sets(&["http2.header_table"])
     .apply(|args, value| {
         args.http2.header_table = Some(size(value)?);
         Ok(())
@@ -85,6 +89,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
         .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
         .needs(&[OVER_HTTP2])
+        .sets(&["http2.max_frame"])
         .apply(|args, value| {
             args.http2.max_frame = Some(size(value)?);
             Ok(())

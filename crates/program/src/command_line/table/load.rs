@@ -31,6 +31,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              where they are, the run ends with whichever comes first.",
     ])
     .conflicts(&[any_of(&["runtime"])])
+    .sets(&["runtime_ns"])
     .apply(|args, value| {
         let duration = value.seconds().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
         let expected = || {
@@ -60,6 +61,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         any_of(SESSIONS).because("--max-open bounds the connections of sessions"),
         any_of(&["max-connections"]),
     ])
+    .sets(&["workload.calls.connections"])
     .apply(|args, value| {
         args.load.concurrency = Some(positive(value)?);
         Ok(())
@@ -83,6 +85,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             .because("over HTTP/1.1, a WebSocket has its connection to itself"),
     ])
     .needs(&[KEPT_BUSY])
+    .sets(&["workload.connections.pipeline", "workload.calls.pipeline"])
     .apply(|args, value| {
         args.load.pipeline = Some(positive(value)?);
         Ok(())
@@ -98,6 +101,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         any_of(CALL_ARRIVALS).because("the rate says when calls are due"),
         any_of(&["pipeline above 1", "streams above 1"]),
     ])
+    .sets(&["workload.connections.think_ns"])
     .apply(|args, value| {
         args.load.call_pause = seconds(value)?;
         Ok(())
@@ -169,6 +173,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         any_of(&["rate", "period", "wsess", "wsesslog", "wsesspage"])
             .because("otherwise connections come one after the other, or are as many as --concurrency says"),
     ])
+    .sets(&["workload.connections.max_open"])
     .apply(|args, value| {
         args.load.max_open = Some(positive(value)?);
         Ok(())
@@ -180,6 +185,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              their number. auto takes one where one suffices for the rate, and as many as there are \
              processors for a closed loop; the report says how many.",
         ])
+        .sets(&["threads"])
         .apply(|args, value| {
             args.load.threads = Some(match value.bytes() {
                 b"auto" => Threads::Auto,

@@ -21,6 +21,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              and on --client alone, so that a run can be repeated. Nothing else in braces has a meaning.",
         ])
         .conflicts(&[any_of(&["body-file", "form"])])
+        .sets(&["request.body"])
         .apply(|args, value| {
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
@@ -69,6 +70,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              `Upgrade`, `TE` unless it says `trailers`) are left out with a warning. The same holds for \
              --add-header, --add-header-file and --targets.",
     ])
+    .sets(&["request.headers"])
     .apply(|args, value| {
         args.material.headers.push(header("--header", value.bytes())?);
         Ok(())

@@ -24,6 +24,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              without a usable reply as slower than any other. docs/guide/objectives.md tells more.",
         ])
         .conflicts(&[NOT_FROM_CLASSIC_RECORD])
+        .sets(&["objectives.all"])
         .apply(|args, value| {
             let expected =
                 |_| value.expected("objectives such as `p99<50ms, errors<0.1%`");

@@ -21,6 +21,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 30. The server may have a shorter time-out, which then counts for both. 0 is for ever.",
         ])
         .needs(&[OVER_QUIC])
+        .sets(&["quic.idle_timeout_ns"])
         .apply(|args, value| {
             args.quic.idle_timeout = Some(seconds(value)?);
             Ok(())
@@ -32,6 +33,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s."])
     .needs(&[OVER_QUIC])
+    .sets(&["quic.stream_window"])
     .apply(|args, value| {
         args.quic.stream_window = Some(size(value)?);
         Ok(())
@@ -43,6 +45,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["Default: 15m. As --quic-stream-window."])
     .needs(&[OVER_QUIC])
+    .sets(&["quic.window"])
     .apply(|args, value| {
         args.quic.window = Some(size(value)?);
         Ok(())
@@ -53,6 +56,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              connection begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3).",
         ])
         .needs(&[OVER_QUIC])
+        .sets(&["quic.max_datagram"])
         .apply(|args, value| {
             args.quic.max_datagram = Some(size(value)?);
             Ok(())
@@ -62,6 +66,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: cubic (RFC 9438). newreno is that of RFC 9002, bbr an experiment of the library.",
         ])
         .needs(&[OVER_QUIC])
+        .sets(&["quic.congestion"])
         .apply(|args, value| {
             args.quic.congestion = Some(match value.bytes() {
                 b"cubic" => Congestion::Cubic,
@@ -91,6 +96,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              and files of earlier runs are replaced. Connections with a file cost more than the others.",
         ])
         .needs(&[OVER_QUIC])
+        .sets(&["quic.qlog"])
         .apply(|args, value| {
             if value.bytes().is_empty() {
                 return Err(value.expected("the path of a folder"));

@@ -115,6 +115,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
     )
     .details(&["At most 100 groups; what comes after them is counted as `other`."])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD])
+    .sets(&["recording.split"])
     .apply(|args, value| {
         args.results.split = Some(match value.bytes() {
             b"uri" => Split::Uri,
@@ -133,6 +134,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
          did not stamp ends when it is found; the report says how many those are. Sessions, and the calls \
          that follow a reply, go by the program's clock all the same."])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD.when("clock=kernel")])
+    .sets(&["recording.clock"])
     .apply(|args, value| {
         args.results.clock = match value.bytes() {
             b"program" => ReplyClock::Program,
@@ -151,6 +153,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
          its receipt of the segment that completed the reply. The second is what server and network took, \
          without anything of this program. Each call that is asked about costs a few microseconds more."])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP])
+    .sets(&["recording.kernel_sends"])
     .apply(|args, value| {
         args.results.kernel_sends = Some(positive(value)?);
         Ok(())
@@ -162,6 +165,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
     )
     .details(&["Default: full. It costs less than a tenth of the processor time of a request; the classic \
          record is there to show that. Without the full one there are no percentiles, and no run is VALID."])
+    .sets(&["recording.detail"])
     .apply(|args, value| {
         args.results.classic_record = match value.bytes() {
             b"classic" => true,

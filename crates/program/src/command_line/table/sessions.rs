@@ -16,6 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Calls go in bursts of --burst-length; the last may be shorter. URIs come from --uri, --wlog \
              or --wset. Of several session workloads the last one on the command line runs.",
         ])
+        .sets(&["workload.sessions"])
         .apply(|args, value| {
             let calls = "bad number of calls per session (2nd param)";
             let Counts { count, second, think } = parse_counts("wsess", calls, value.bytes())?;

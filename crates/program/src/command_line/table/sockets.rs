@@ -14,6 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              seconds after its first byte, whether or not bytes keep coming; expiry counts as client-timo \
              and closes the connection. The manual page has a section on choosing it.",
         ])
+        .sets(&["timeouts.timeout_ns"])
         .apply(|args, value| {
             args.timeout = seconds("illegal connect timeout", value)?;
             Ok(())
@@ -24,6 +25,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time \
              for a reply; if nothing is left of it, there is no limit.",
         ])
+        .sets(&["timeouts.think_timeout_ns"])
         .apply(|args, value| {
             args.think_timeout = seconds("illegal think timeout value", value)?;
             Ok(())
@@ -31,6 +33,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("send-buffer", "N", "asks for send buffers of N bytes")
         .classic()
         .details(&["Default: 4096."])
+        .sets(&["sockets.send_buffer"])
         .apply(|args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
             args.sources.sizes_send_buffer = true;
@@ -39,6 +42,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("recv-buffer", "N", "asks for receive buffers of N bytes")
         .classic()
         .details(&["Default: 16384."])
+        .sets(&["sockets.recv_buffer"])
         .apply(|args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
             args.sources.sizes_recv_buffer = true;
@@ -48,6 +52,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .classic()
         .details(&["This leaves no port waiting on this machine, and is not how browsers close."])
         .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.close_with_reset"])
         .apply(|args, _| {
             args.close_with_reset = true;
             Ok(())
@@ -56,6 +61,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .classic()
         .details(&["Needed for more connections than there are ephemeral ports."])
         .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.hog"])
         .apply(|args, _| {
             args.hog = true;
             Ok(())
@@ -72,6 +78,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "An address that this machine does not have is refused before the run. Servers are reached \
              over the IP version of these addresses, which must be the same for all.",
         ])
+        .sets(&["sockets.sources"])
         .apply(|args, value| {
             args.my_addresses.push(value.bytes().to_vec());
             Ok(())

@@ -46,6 +46,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
              a tunnel that is refused counts as other. Variables such as http_proxy mean nothing here.",
         ])
         .conflicts(&[NOT_OVER_UDP])
+        .sets(&["proxy"])
         .apply(|args, value| {
             let expected = || value.expected("a URL such as http://host:3128");
             args.sources.proxy = Some(parse_proxy(value.bytes()).ok_or_else(expected)?);
@@ -76,6 +77,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             "Default: yes. With no, a small segment waits until what was sent before it is acknowledged.",
         ])
         .conflicts(&[NOT_OVER_UDP.when("tcp-nodelay=no")])
+        .sets(&["sockets.no_delay"])
         .apply(|args, value| {
             args.sources.no_delay = match value.bytes() {
                 b"yes" | b"true" | b"on" | b"1" => true,
@@ -91,6 +93,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              here and the second at the server.",
         ])
         .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.fast_open"])
         .apply(|args, _| {
             args.sources.fast_open = true;
             Ok(())
@@ -111,6 +114,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              upper six bits of what --tos sets.",
         ])
         .conflicts(&[any_of(&["tos"])])
+        .sets(&["sockets.traffic_class"])
         .apply(|args, value| {
             let expected = || value.expected("a number from 0 to 63 or a name such as af21 or ef");
             args.sources.dscp = Some(parse_dscp(value).ok_or_else(expected)? << 2);

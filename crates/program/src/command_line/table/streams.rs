@@ -70,6 +70,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             any_of(&["stream=off"]).because("answers are read as they stream in"),
             NOT_FROM_CLASSIC_RECORD,
         ])
+        .sets(&["uris.prompts"])
         .apply(|args, value| {
             args.material.prompts.file = Some(file(value)?);
             args.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
@@ -81,6 +82,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              the server chooses.",
         ])
         .needs(&[FOR_PROMPTS])
+        .sets(&["uris.prompts.asking.model"])
         .apply(|args, value| {
             let name = std::str::from_utf8(value.bytes()).ok().filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| value.expected("the name of a model"))?;
@@ -90,6 +92,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("max-tokens", "N", "bounds answers to prompts that set no bound, in tokens")
         .details(&["Without it, the server bounds them."])
         .needs(&[FOR_PROMPTS])
+        .sets(&["uris.prompts.asking.max_tokens"])
         .apply(|args, value| {
             let bound = value.unsigned().and_then(NonZeroU64::new);
             let bound = bound.ok_or_else(|| value.expected("a number above 0"))?;

@@ -53,6 +53,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. \
              With --wset it is what every generated name begins with, and has none.",
         ])
+        .sets(&["uris"])
         .apply(|args, value| {
             args.uri = Some(value.bytes().to_vec());
             Ok(())

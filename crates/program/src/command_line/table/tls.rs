@@ -26,6 +26,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              ten in something other than TLS. If the first one fails and none succeeds, the exit status \
              is 255.",
         ])
+        .sets(&["tls"])
         .apply(|args, _| {
             args.tls.want("--ssl");
             Ok(())
@@ -44,6 +45,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ONLY_WITH_TLS,
     ])
     .conflicts(&[NOT_OVER_QUIC])
+    .sets(&["tls.ciphers"])
     .apply(|args, value| {
         args.tls.ciphers = Some(value.bytes().to_vec());
         Ok(())
@@ -159,6 +161,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          also says which servers were seen to speak each group.",
         IMPLIES_TLS,
     ])
+    .sets(&["tls.groups"])
     .apply(|args, value| {
         if value.bytes() == b"help" {
             return Err(ParseStop::Print(group_table()));
@@ -243,6 +246,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         any_of(SESSIONS).because("connections of a session resume unless --ssl-no-reuse is given"),
         any_of(&["ssl-no-reuse"]),
     ])
+    .sets(&["tls.resumption"])
     .apply(|args, value| {
         let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
         let percent =
