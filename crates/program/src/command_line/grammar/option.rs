@@ -179,10 +179,11 @@ impl OptDescription {
         Opt { text: self, apply }
     }
 
-    /// What documents say of it in addition to its help: its details, then its rules.
+    /// What documents say of it in addition to its help: its details, and a paragraph with its rules.
     pub fn paragraphs(&self) -> impl Iterator<Item = Cow<'static, str>> {
         let details = self.details.iter().map(|&paragraph| Cow::Borrowed(paragraph));
-        details.chain(rules::sentences(self).into_iter().map(Cow::Owned))
+        let rules = Some(rules::sentences(self)).filter(|sentences| !sentences.is_empty());
+        details.chain(rules.map(|sentences| Cow::Owned(sentences.join(" "))))
     }
 
     /// The option as a document shows it, such as `-d, --debug N` or `--print-reply[=PARTS]`.

@@ -231,7 +231,7 @@ impl ReplayArgs {
         args.run.brought = vec!["prompts", "llm"];
         if let Some(unfit) = args.run.given.iter().find(|given| UNFIT.contains(&given.option.long)) {
             let message =
-                format!("--{} cannot be given with a recording, which says that itself", unfit.option.long);
+                format!("--{} cannot be used with a recording: it says that itself", unfit.option.long);
             let hint =
                 (unfit.option.long == "rate").then(|| "--speed and --copies change the load".to_owned());
             return Err(ParseStop::rejected(message).with_hint(hint));

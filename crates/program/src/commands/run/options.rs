@@ -241,7 +241,7 @@ pub(super) fn check_fit(words: &[OsString]) -> Result<(), ParseStop> {
     let typed = given(&COMMAND, words, Order::from_environment());
     match typed.iter().find(|given| UNFIT.contains(&given.option.long)) {
         Some(unfit) => Err(ParseStop::rejected(format!(
-            "--{} cannot be given with a workload file, which says that itself",
+            "--{} cannot be used with a workload file: it says that itself",
             unfit.option.long
         ))),
         None => Ok(()),
