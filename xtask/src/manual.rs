@@ -157,9 +157,9 @@ fn option_entry(page: &mut Roff, option: &OptDescription) {
     page.control("TP", []);
     page.text(option_name(option));
     page.text(marked_up(&format!("{}.", capitalised(option.help))));
-    for paragraph in option.details {
+    for paragraph in option.paragraphs() {
         page.control("IP", []);
-        page.text(marked_up(paragraph));
+        page.text(marked_up(&paragraph));
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     fn backticks_in_texts_come_in_pairs() {
         for command in httperf_program::commands::descriptions() {
             for option in command.options() {
-                for text in option.details.iter().chain([&option.help]) {
+                for text in option.paragraphs().chain([option.help.into()]) {
                     assert_eq!(text.matches('`').count() % 2, 0, "--{}: {text}", option.long);
                 }
             }

@@ -61,7 +61,7 @@ fn write_option(out: &mut String, option: &OptDescription) {
     if !words.is_empty() && matches!(option.value, ValueForm::Required(_)) {
         write!(out, "\nOne of `{}`.\n", words.join("`, `")).expect(WRITES);
     }
-    for paragraph in option.details {
+    for paragraph in option.paragraphs() {
         write!(out, "\n{paragraph}\n").expect(WRITES);
     }
     let since = match option.tier {

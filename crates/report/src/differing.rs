@@ -11,88 +11,46 @@ pub(crate) struct Field<'a> {
     is_of_rpc: bool,
 }
 
-/// Options that set fields of a plan, by prefix of the path. The first match counts.
-pub const PLAN_OPTIONS: [(&str, &str); 63] = [
-    ("arrivals.deterministic", "--rate"),
-    ("arrivals", "--period"),
-    ("workload.connections.count", "--num-conns"),
-    ("workload.connections.calls", "--num-calls"),
-    ("workload.connections.burst", "--burst-length"),
-    ("workload.connections.pipeline", "--pipeline"),
-    ("workload.connections.think_ns", "--call-pause"),
-    ("workload.connections.max_open", "--max-open"),
-    ("workload.calls.count", "--num-calls"),
-    ("workload.calls.connections", "--concurrency"),
-    ("workload.calls.pipeline", "--pipeline"),
-    ("workload.sessions", "--wsess"),
-    ("uris.prompts.asking.model", "--model"),
-    ("uris.prompts.asking.max_tokens", "--max-tokens"),
-    ("uris.prompts", "--prompts"),
-    ("uris", "--uri"),
-    ("request.version", "--http-version"),
-    ("request.method", "--method"),
-    ("request.host_header", "--no-host-hdr"),
-    ("request.extra_headers", "--add-header"),
-    ("request.headers", "--header"),
-    ("request.body", "--body"),
-    ("replies.compressed", "--compressed"),
-    ("replies.expect.statuses", "--expect-status"),
-    ("replies.expect.size", "--expect-size"),
-    ("replies.expect.sha256", "--expect-body-hash"),
-    ("timeouts.timeout_ns", "--timeout"),
-    ("timeouts.think_timeout_ns", "--think-timeout"),
-    ("tls.groups", "--tls-groups"),
-    ("tls.ciphers", "--ssl-ciphers"),
-    ("tls.resumption", "--tls-resume"),
-    ("tls", "--ssl"),
-    ("http2.window", "--h2-window"),
-    ("http2.connection_window", "--h2-connection-window"),
-    ("http2.header_table", "--h2-header-table"),
-    ("http2.max_frame", "--h2-max-frame"),
-    ("http2.upgrade", "--h2c-upgrade"),
-    ("quic.idle_timeout_ns", "--quic-idle-timeout"),
-    ("quic.window", "--quic-window"),
-    ("quic.stream_window", "--quic-stream-window"),
-    ("quic.max_datagram", "--quic-max-datagram"),
-    ("quic.congestion", "--quic-congestion"),
-    ("quic.qlog", "--qlog"),
-    ("proxy", "--proxy"),
-    ("sockets.send_buffer", "--send-buffer"),
-    ("sockets.recv_buffer", "--recv-buffer"),
-    ("sockets.no_delay", "--tcp-nodelay"),
-    ("sockets.fast_open", "--tcp-fastopen"),
-    ("sockets.traffic_class", "--dscp"),
-    ("sockets.close_with_reset", "--close-with-reset"),
-    ("sockets.hog", "--hog"),
-    ("sockets.sources", "--myaddr"),
-    ("runtime_ns", "--duration"),
-    ("phases.warmup_ns", "--warmup"),
-    ("phases.drain_ns", "--drain"),
-    ("until", "--until"),
-    ("objectives.all", "--slo"),
-    ("recording.detail", "--record"),
-    ("recording.split", "--split"),
-    ("recording.clock", "--clock"),
-    ("recording.kernel_sends", "--kernel-sends"),
-    ("threads", "--threads"),
-    ("spin", "--spin"),
-];
+/// Options that set fields of plans, for people who know the fields by them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanOptions {
+    /// Path of a field, with dots between the names, and option. Of several paths that a field lies within, the longest counts.
+    options: Vec<(&'static str, String)>,
+}
 
-/// Options that set such fields of plans that call methods of gRPC.
-const RPC_OPTIONS: [(&str, &str); 2] = [("uris", "--grpc"), ("request.body", "--grpc-data")];
+/// The beginning of paths in plans that call methods of gRPC; they go before the same paths of any plan.
+const OF_RPC: &str = "rpc.";
+
+impl PlanOptions {
+    /// Takes paths of fields, with dots between the names, each with its option, such as `--rate`.
+    #[must_use]
+    pub fn new(options: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self { options: options.into_iter().collect() }
+    }
+
+    /// The option that sets the field at `path`.
+    fn option(&self, path: &str) -> Option<&str> {
+        let fits = self.options.iter().filter(|(start, _)| is_within(path, start));
+        fits.max_by_key(|(start, _)| start.len()).map(|(_, option)| &option[..])
+    }
+}
 
 impl Field<'_> {
     /// Name for people: the option that sets the field, or its path if there is none.
-    pub(crate) fn name(&self) -> &str {
-        let of_rpc = if self.is_of_rpc { &RPC_OPTIONS[..] } else { &[] };
-        let option = of_rpc.iter().chain(&PLAN_OPTIONS).find(|(path, _)| self.is_in(path));
-        option.map_or(&self.path, |(_, option)| option)
+    pub(crate) fn name<'a>(&'a self, options: &'a PlanOptions) -> &'a str {
+        let of_rpc = || options.option(&format!("{OF_RPC}{}", self.path));
+        let option = if self.is_of_rpc { of_rpc() } else { None };
+        option.or_else(|| options.option(&self.path)).unwrap_or(&self.path)
     }
 
     /// Returns true if this is the field at `path` or lies within it.
     pub(crate) fn is_in(&self, path: &str) -> bool {
-        self.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        is_within(&self.path, path)
     }
+}
+
+fn is_within(path: &str, start: &str) -> bool {
+    path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Lists the innermost fields that differ.
@@ -137,15 +95,26 @@ mod tests {
 
     #[test]
     fn a_field_has_the_name_of_the_option_that_sets_it() {
-        let plan = |body: &str, rpc: bool| {
+        let options = [
+            ("request", "--request"),
+            ("request.body", "--body"),
+            ("request.bo", "--bo"),
+            ("rpc.request.body", "--grpc-data"),
+        ];
+        let options = PlanOptions::new(options.map(|(path, option)| (path, option.to_owned())));
+        let plan = |text: &str, rpc: bool| {
             let streams =
                 if rpc { json!({ "grpc": { "server_streams": false } }) } else { json!({ "grpc": null }) };
-            json!({ "request": { "body": body }, "replies": { "streams": streams } })
+            json!({ "request": { "body": text, "uri": text }, "replies": { "streams": streams }, "spin": text })
         };
         let names = |rpc| {
             let plans = [plan("a", rpc), plan("b", rpc)];
-            differing(&plans[0], &plans[1]).iter().map(|field| field.name().to_owned()).collect::<Vec<_>>()
+            let fields = differing(&plans[0], &plans[1]);
+            let mut names: Vec<String> = fields.iter().map(|field| field.name(&options).to_owned()).collect();
+            names.sort();
+            names
         };
-        assert_eq!((names(false), names(true)), (vec!["--body".to_owned()], vec!["--grpc-data".to_owned()]));
+        assert_eq!(names(false), ["--body", "--request", "spin"]);
+        assert_eq!(names(true), ["--grpc-data", "--request", "spin"]);
     }
 }

@@ -59,7 +59,7 @@ pub use colours::Colours;
 pub use columns::{csv_header, csv_row};
 pub use curves::PercentileCurve;
 pub use diagnosis::{no_reply, same_status};
-pub use differing::PLAN_OPTIONS;
+pub use differing::PlanOptions;
 pub use errors::ErrorFigures;
 pub use figures::{Confidence, RunFigures, Steady, Times};
 pub use fleet::{Fleet, FleetRank, LostRank, RankClock, ToldSeconds};

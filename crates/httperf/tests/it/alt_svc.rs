@@ -160,7 +160,7 @@ fn versions_that_are_asked_for_are_spoken() {
         assert!(figures.is_none_or(|figures| figures.alt_svc.is_none()), "{ran}");
     }
     let refused = finish(server.port, "--ssl --http-version 2 --ignore-alt-svc", &[]);
-    let message = "--ignore-alt-svc: needs --http-version=auto, as other versions learn nothing";
+    let message = "--ignore-alt-svc needs --http-version=auto: other versions learn nothing from replies";
     assert!(refused.exit == Exit::Code(1) && refused.stderr.contains(message), "{refused}");
 }
 

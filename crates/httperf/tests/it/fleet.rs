@@ -490,7 +490,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
             "--fleet 0/2",
             "--fleet: expected --meet, as nobody says where rank 0 is\nhint: --meet HOST:PORT",
         ),
-        ("", "--meet n1:70", "--meet: needs --fleet"),
+        ("", "--meet n1:70", "--meet needs --fleet"),
         ("", "--fleet 0/2 --meet n1", "--meet: expected HOST:PORT of rank 0, or dir:PATH, got `n1`"),
         (
             "",

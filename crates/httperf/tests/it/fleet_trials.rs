@@ -143,7 +143,7 @@ fn what_trials_of_a_fleet_cannot_have_is_refused() {
             format!("ab http://127.0.0.1/ --a '{place}' --b '' --rate 1"),
             "--a: --fleet: expected it for both sides, not for one of them",
         ),
-        (format!("{sweep} --meet dir:{}", bench.expand("@x")), "--meet: needs --fleet"),
+        (format!("{sweep} --meet dir:{}", bench.expand("@x")), "--meet needs --fleet"),
     ];
     for (arguments, expected) in cases {
         let outcomes = run(&[Process { before: String::new(), arguments }]);

@@ -234,15 +234,15 @@ fn what_cannot_be_is_said_in_one_sentence() {
         ),
         (
             "--http-version 3 --ssl --proxy http://127.0.0.1:1",
-            "--proxy: expected no --http-version=3 beside it, which goes over UDP",
+            "--proxy cannot be used with --http-version=3: HTTP/3 goes over UDP",
         ),
         (
             "--http-version 3 --ssl --tls-max 1.2",
-            "--tls-max: expected no --http-version=3 beside it, whose TLS is always version 1.3",
+            "--tls-max below 1.3 cannot be used with --http-version=3: HTTP/3 always has TLS 1.3",
         ),
         (
             "--http-version 3 --ssl --ssl-ciphers AES128-SHA",
-            "--ssl-ciphers: expected no --http-version=3 beside it, which has no cipher suites of TLS 1.2 or older",
+            "--ssl-ciphers cannot be used with --http-version=3: HTTP/3 always has TLS 1.3",
         ),
         (
             "--http-version 3 --ssl --tls-groups P-521",
@@ -252,7 +252,7 @@ fn what_cannot_be_is_said_in_one_sentence() {
             "--http-version 3 --ssl --tls-alpn h2",
             "--tls-alpn: expected http/1.0, http/1.1, or h2 with --http-version=2 or auto (anything with --tls-handshake-only), got `h2`",
         ),
-        ("--http-version 3 --ssl --h2-window 1m", "--h2-window: needs --http-version=2 or auto"),
+        ("--http-version 3 --ssl --h2-window 1m", "--h2-window needs --http-version=2 or auto"),
         (
             "--http-version 3 --ssl --quic-congestion reno",
             "--quic-congestion: expected cubic, newreno or bbr, got `reno`",
@@ -263,10 +263,10 @@ fn what_cannot_be_is_said_in_one_sentence() {
         ),
         (
             "--http-version 2 --quic-window 1m",
-            "--quic-window: needs --http-version=3 or auto, which go over QUIC",
+            "--quic-window needs --http-version=3 or auto: those go over QUIC",
         ),
-        ("--http-version 2 --qlog logs", "--qlog: needs --http-version=3 or auto, which go over QUIC"),
-        ("--quic-version 1", "--quic-version: needs --http-version=3 or auto, which go over QUIC"),
+        ("--http-version 2 --qlog logs", "--qlog needs --http-version=3 or auto: those go over QUIC"),
+        ("--quic-version 1", "--quic-version needs --http-version=3 or auto: those go over QUIC"),
         (
             "--http-version 3 --ssl --quic-version 2",
             "--quic-version: expected 1 (RFC 9000), the only one spoken, got `2`",
@@ -274,11 +274,11 @@ fn what_cannot_be_is_said_in_one_sentence() {
         ("--http-version 3 --ssl --qlog=", "--qlog: expected the path of a folder, got ``"),
         (
             "--http-version 3 --ssl --kernel-sends 1",
-            "--kernel-sends: expected no --http-version=3 beside it, which goes over UDP",
+            "--kernel-sends cannot be used with --http-version=3: HTTP/3 goes over UDP",
         ),
         (
             "--http-version 3 --ssl --tcp-nodelay no",
-            "--tcp-nodelay: expected no --http-version=3 beside it, which goes over UDP",
+            "--tcp-nodelay=no cannot be used with --http-version=3: HTTP/3 goes over UDP",
         ),
     ] {
         let said = refuse(arguments);

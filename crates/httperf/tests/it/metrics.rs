@@ -308,7 +308,7 @@ fn what_cannot_be_is_said_before_the_run() {
             "--metrics 9464".to_owned(),
             "--metrics: expected an address such as 127.0.0.1:9464, got `9464`".to_owned(),
         ),
-        ("--metrics-linger 5".to_owned(), "--metrics-linger: needs --metrics".to_owned()),
+        ("--metrics-linger 5".to_owned(), "--metrics-linger needs --metrics".to_owned()),
         (
             format!("--metrics 127.0.0.1:{port} --metrics-linger soon"),
             "--metrics-linger: expected a time of 0 or more, such as 30s, got `soon`".to_owned(),
@@ -324,7 +324,8 @@ fn what_cannot_be_is_said_before_the_run() {
         ("--influx @no/such/file".to_owned(), "--influx: cannot write ".to_owned()),
         (
             "--record=classic --metrics 127.0.0.1:1".to_owned(),
-            "--metrics: needs the figures that --record=classic leaves out".to_owned(),
+            "--metrics cannot be used with --record=classic: the classic record keeps only the figures of the classic report"
+                .to_owned(),
         ),
     ] {
         let outcome =

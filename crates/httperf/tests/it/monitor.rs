@@ -473,5 +473,5 @@ fn a_quiet_run_says_nothing_but_errors() {
     let wrong = httperf().args(["--quiet", "--server="]).output().unwrap();
     assert!(!wrong.stderr.is_empty());
     let both = httperf().args(["--quiet", "--live"]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&both.stderr), "httperf: --live: expected no --quiet beside it\n");
+    assert_eq!(String::from_utf8_lossy(&both.stderr), "httperf: --live cannot be used with --quiet\n");
 }

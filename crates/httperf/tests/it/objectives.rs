@@ -577,10 +577,10 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
     httperf: --slo: expected objectives that one run can meet, got `replies<50/s` and `replies>100/s`
     exit 1
     $ --abort-on-slo
-    httperf: --abort-on-slo: needs --slo
+    httperf: --abort-on-slo needs --slo
     exit 1
     $ --slo=p99<5ms --record=classic
-    httperf: --slo: needs the figures that --record=classic leaves out
+    httperf: --slo cannot be used with --record=classic: the classic record keeps only the figures of the classic report
     exit 1
     $ --slo=errors<1%,connect.p99<1ms,handshake.p99<5ms
     httperf: --slo: `handshake.p99<5ms` needs TLS, which an https:// URL or --ssl asks for

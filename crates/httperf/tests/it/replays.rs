@@ -461,19 +461,19 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         ),
         (format!("@a.trace {url} --speed 0"), "--speed: expected a number from 0.001 to 1000000, got `0`".into()),
         (format!("@a.trace {url} --copies 0"), "--copies: expected a number above 0, got `0`".into()),
-        (format!("@a.trace {url} --spread 5"), "--spread: does nothing without --copies".into()),
+        (format!("@a.trace {url} --spread 5"), "--spread needs --copies".into()),
         (
             format!("@a.trace {url} --rate 5"),
-            "--rate cannot be given with a recording, which says that itself\nhint: --speed and --copies change the load"
+            "--rate cannot be used with a recording: it says that itself\nhint: --speed and --copies change the load"
                 .into(),
         ),
         (
             format!("@a.trace {url} --num-calls 5"),
-            "--num-calls cannot be given with a recording, which says that itself".into(),
+            "--num-calls cannot be used with a recording: it says that itself".into(),
         ),
         (
             format!("@a.trace {url} --body-for 'POST /a=@post.log'"),
-            "--body-for: does nothing without --allow-unsafe".into(),
+            "--body-for needs --allow-unsafe".into(),
         ),
         (
             format!("@a.trace {url} --allow-unsafe --body-for '/a=b'"),

@@ -175,6 +175,24 @@ fn figures_of_steps_are_written_as_csv() {
 }
 
 #[test]
+fn options_beside_a_file_have_the_same_rules() {
+    let bench = Bench::new();
+    succeeds(&bench.command("new @shop"));
+    for (options, message) in [
+        ("--proxy-tunnel", "--proxy-tunnel needs --proxy"),
+        ("--live --quiet", "--live cannot be used with --quiet"),
+        ("--h2-window 1m", "--h2-window needs --http-version=2 or auto"),
+    ] {
+        let outcome = bench.command(&format!("run @shop.toml --base http://127.0.0.1:9 {options}"));
+        let error = stderr(&outcome);
+        assert_eq!(outcome.exit, Exit::Code(1), "{options}: {error}");
+        assert!(error.contains(message), "expected {message:?} in:\n{error}");
+    }
+    // The file has a schedule.
+    succeeds(&bench.command("run @shop.toml --base http://127.0.0.1:9 --drain 1 --max-open 50 --check"));
+}
+
+#[test]
 fn the_schema_of_workload_files_accepts_a_new_one() {
     let bench = Bench::new();
     let schema: Value =

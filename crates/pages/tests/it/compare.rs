@@ -16,7 +16,7 @@ use httperf_report::compare::{
     results, rounds,
 };
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Finding, Level, Measured, Reason, Verdict, Written as _};
+use httperf_report::{Finding, Level, Measured, PlanOptions, Reason, Verdict, Written as _};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, nonzero, reply, run};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
@@ -60,7 +60,26 @@ fn measured(seed: u64, slower: f64) -> Document {
 
 fn compared(base: &Document, new: &Document) -> Comparison {
     let named = |name, document| Named { name, document };
-    results(named("base.json", base), &[named("new.json", new)], &ComparisonSettings::default())
+    results(named("base.json", base), &[named("new.json", new)], &settings())
+}
+
+/// Settings that name some fields of plans by the program's options.
+fn settings() -> ComparisonSettings {
+    let options = [
+        ("request.method", "--method"),
+        ("uris", "--uri"),
+        ("request.extra_headers", "--add-header"),
+        ("request.version", "--http-version"),
+        ("tls", "--ssl"),
+        ("workload.calls.connections", "--concurrency"),
+        ("arrivals", "--period"),
+        ("phases.warmup_ns", "--warmup"),
+        ("http2.upgrade", "--h2c-upgrade"),
+        ("http2.window", "--h2-window"),
+        ("threads", "--threads"),
+    ];
+    let options = options.map(|(path, option)| (path, option.to_owned()));
+    ComparisonSettings { options: PlanOptions::new(options), ..ComparisonSettings::default() }
 }
 
 /// The first of these seeds: as many as every change has the time for.
@@ -108,7 +127,7 @@ fn pair() -> &'static (Document, Document) {
 }
 
 fn with(tolerances: &str) -> ComparisonSettings {
-    ComparisonSettings { tolerances: Tolerance::parse_list(tolerances).unwrap(), force: false }
+    ComparisonSettings { tolerances: Tolerance::parse_list(tolerances).unwrap(), ..settings() }
 }
 
 fn compared_with(base: &Document, new: &Document, settings: &ComparisonSettings) -> Comparison {
@@ -203,8 +222,7 @@ fn different_workloads_are_not_compared_unless_forced() {
         let against = &comparison.against[0];
         assert_eq!((against.verdict, comparison.outcome), (Overall::Void, ComparisonOutcome::CannotTell));
         assert!(against.rows.is_empty() && comparison.plain_text().contains("void: "));
-        let forced =
-            compared_with(base, &other, &ComparisonSettings { force: true, ..ComparisonSettings::default() });
+        let forced = compared_with(base, &other, &ComparisonSettings { force: true, ..settings() });
         assert_eq!(forced.against[0].verdict, Overall::Worse);
         assert_eq!(forced.against[0].obstacles, against.obstacles);
         texts(&against.obstacles).join("\n")
@@ -469,7 +487,7 @@ fn test_cases_are_the_figures_or_the_tolerances() {
     let suites = |tolerances: &str| {
         let tolerances =
             if tolerances.is_empty() { Vec::new() } else { Tolerance::parse_list(tolerances).unwrap() };
-        let settings = ComparisonSettings { tolerances, force: false };
+        let settings = ComparisonSettings { tolerances, ..settings() };
         let xml = results(named("base.json", &base), &[named("new.json", &new)], &settings).junit();
         quick_junit::Report::deserialize_from_str(&xml).unwrap().test_suites
     };

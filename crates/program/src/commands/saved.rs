@@ -241,8 +241,10 @@ pub mod rerun {
     #[must_use]
     pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         let program = program.subcommand(COMMAND.name);
-        let mut args = Args::default();
-        if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+        let (mut args, order) = (Args::default(), Order::from_environment());
+        let parsed = grammar::parse(&COMMAND, words, order, &mut args);
+        args.note_given(&COMMAND, words, order);
+        if let Err(stop) = parsed.and_then(|()| args.check_rules()) {
             return program.stop(&COMMAND.describe(), &stop);
         }
         let program = program.quieted(args.quiet);
@@ -260,7 +262,7 @@ pub mod rerun {
         let name = os_string(name);
         let plan =
             make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
-        let (calls, clocks) = (args.results.calls.is_some(), args.metrics.option().is_some());
+        let (calls, clocks) = (args.results.calls.is_some(), args.metrics.are_taken());
         let plan = plan.edit(|plan| (plan.watch.calls, plan.watch.clocks) = (calls, clocks))?;
         Ok((plan, name.into()))
     }

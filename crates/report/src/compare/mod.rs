@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::curves::PercentileCurve;
+use crate::differing::PlanOptions;
 use crate::document;
 use crate::headings;
 use crate::read::{self, Kind, ReadError};
@@ -195,6 +196,8 @@ pub struct ComparisonSettings {
     pub tolerances: Vec<Tolerance>,
     /// Compares figures even if they are not comparable.
     pub force: bool,
+    /// Options by which differences between plans are named.
+    pub options: PlanOptions,
 }
 
 impl ComparisonSettings {

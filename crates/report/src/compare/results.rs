@@ -21,7 +21,9 @@ use crate::result::Document;
 pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &ComparisonSettings) -> Comparison {
     let base_run = Run::of(base.document);
     let against = new.iter().map(|new| {
-        let remarks = Remarks { obstacles: obstacles(base, *new), warnings: warnings(base, *new) };
+        let options = &settings.options;
+        let remarks =
+            Remarks { obstacles: obstacles(base, *new, options), warnings: warnings(base, *new, options) };
         let is_void = !remarks.obstacles.is_empty() && !settings.force;
         let rows = match is_void {
             true => Vec::new(),

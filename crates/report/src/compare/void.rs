@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::named::Named;
-use crate::differing::{Field, differing, shortened};
+use crate::differing::{Field, PlanOptions, differing, shortened};
 use crate::number::{grouped, per_second, ratio, time};
 use crate::result::{Document, same_run};
 use crate::verdict::Level;
@@ -96,8 +96,8 @@ const FIELDS: [(&str, Code, Weight); 25] = [
 ];
 
 /// Reasons why the figures of the two are not comparable, one sentence each.
-pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
-    let mut remarks = by_code(base.document, new.document, Weight::Void);
+pub(super) fn obstacles(base: Named<'_>, new: Named<'_>, options: &PlanOptions) -> Vec<Remark> {
+    let mut remarks = by_code(base.document, new.document, Weight::Void, options);
     let asked = [base, new].map(|named| named.document.figures.rate_asked);
     if asked[0] != asked[1] && !remarks.iter().any(|remark| remark.code == Code::Rate) {
         let [base, new] = asked.map(|rate| rate.map_or("none".to_owned(), |rate| grouped(rate, 1)));
@@ -111,7 +111,7 @@ pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
 }
 
 /// Other remarks that a reader should see.
-pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
+pub(super) fn warnings(base: Named<'_>, new: Named<'_>, options: &PlanOptions) -> Vec<Remark> {
     let mut remarks = Vec::new();
     if same_run(base.document, new.document).is_some() {
         let text = format!("`{}` and `{}` are the same run", base.name, new.name);
@@ -147,7 +147,7 @@ pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
         let text = format!("the versions of httperf differ: {} and {}", versions[0], versions[1]);
         remarks.push(Remark { code: Code::Version, text });
     }
-    let others = by_code(base.document, new.document, Weight::Worth).into_iter();
+    let others = by_code(base.document, new.document, Weight::Worth, options).into_iter();
     // Remarks on these exist already, as far as they matter.
     remarks.extend(others.filter(|remark| !matches!(remark.code, Code::Target | Code::Duration)));
     remarks
@@ -184,7 +184,7 @@ fn version(document: &Document) -> String {
 }
 
 /// Differences between plans with this effect, one sentence per subject.
-fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
+fn by_code(base: &Document, new: &Document, weight: Weight, options: &PlanOptions) -> Vec<Remark> {
     let plans = [base, new].map(|document| {
         let mut plan = serde_json::to_value(&document.plan).expect("a plan can be saved");
         // Differences are named in the order of their paths.
@@ -196,7 +196,7 @@ fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
         .iter()
         .filter_map(|field| {
             let (code, own) = judge(field);
-            (own == weight).then(|| (code, text(field, code)))
+            (own == weight).then(|| (code, text(field, code, options)))
         })
         .collect();
     found.sort_by_key(|(code, _)| *code);
@@ -247,7 +247,7 @@ fn judge(field: &Field<'_>) -> (Code, Weight) {
 
 /// The field, by the option that sets it, with both values. Requests may contain secrets, so only simple values of theirs
 /// are shown.
-fn text(field: &Field<'_>, code: Code) -> String {
+fn text(field: &Field<'_>, code: Code, options: &PlanOptions) -> String {
     let path = &field.path[..];
     let may_show = |value: &Value| match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -256,8 +256,8 @@ fn text(field: &Field<'_>, code: Code) -> String {
     };
     let [base, new] = field.values;
     match may_show(base) && may_show(new) {
-        true => format!("{}: {} and {}", field.name(), shown(path, base), shown(path, new)),
-        false => field.name().to_owned(),
+        true => format!("{}: {} and {}", field.name(options), shown(path, base), shown(path, new)),
+        false => field.name(options).to_owned(),
     }
 }
 

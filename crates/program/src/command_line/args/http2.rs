@@ -5,9 +5,6 @@ use std::num::NonZeroU32;
 
 use httperf_plan::{ConnectionWindow, HeaderTable, MaxFrame, Window};
 
-use super::Args;
-use crate::command_line::grammar::ParseStop;
-
 /// A value of `--http-version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
@@ -72,53 +69,4 @@ pub struct Http2Args {
     pub header_table: Option<HeaderTable>,
     /// `--h2-max-frame` in bytes.
     pub max_frame: Option<MaxFrame>,
-}
-
-impl Http2Args {
-    /// The sizes that were given, by the options that give them.
-    #[must_use]
-    pub fn sizes(&self) -> [(&'static str, Option<u32>); 4] {
-        [
-            ("--h2-window", self.window.map(Into::into)),
-            ("--h2-connection-window", self.connection_window.map(Into::into)),
-            ("--h2-header-table", self.header_table.map(Into::into)),
-            ("--h2-max-frame", self.max_frame.map(Into::into)),
-        ]
-    }
-
-    /// Refuses what means nothing in the version that is spoken. What depends on TLS is judged when that is known for
-    /// sure: a list of requests may ask for it.
-    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
-        let refused = |message: String| Err(ParseStop::rejected(message));
-        let version = args.version();
-        if !version.may_be_http2() {
-            if self.upgrade {
-                return refused(format!("--h2c-upgrade: expected --http-version=2 or none, got `{version}`"));
-            }
-            if self.streams.is_some() && !version.may_have_streams() {
-                return refused(
-                    "--streams: needs --http-version=2, 3 or auto; over HTTP/1.1 --pipeline says how many calls may be \
-                     outstanding"
-                        .to_owned(),
-                );
-            }
-            let given = self.sizes().into_iter().find(|(_, size)| size.is_some());
-            if let Some((option, _)) = given {
-                return refused(format!("{option}: needs --http-version=2 or auto"));
-            }
-        }
-        if !version.may_have_streams() {
-            return Ok(());
-        }
-        if self.upgrade && version == Version::Auto {
-            return refused(format!("--h2c-upgrade: expected --http-version=2 or none, got `{version}`"));
-        }
-        if args.load.pipeline.is_some() {
-            return refused(format!(
-                "--pipeline: expected no {} beside it; --streams says how many calls may be outstanding there",
-                args.version_option()
-            ));
-        }
-        Ok(())
-    }
 }

@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 
 use httperf_plan::{Header, Replies, Template};
 
-use super::{Args, SessionKind, UriChoice};
 use crate::command_line::grammar::ParseStop;
 
 /// Arguments about requests and replies.
@@ -20,8 +19,8 @@ pub struct MaterialArgs {
     pub form: Vec<FormField>,
     /// `--header`, each time it was given.
     pub headers: Vec<Header>,
-    /// The header fields of `--basic-auth` and `--bearer`.
-    pub authorization: Option<Authorization>,
+    /// The value of `Authorization`, from `--basic-auth` or `--bearer`.
+    pub authorization: Option<Vec<u8>>,
     /// `--targets`.
     pub targets: Option<OsString>,
     /// About requests to language models.
@@ -43,19 +42,6 @@ pub struct PromptArgs {
     pub whole_answers: bool,
 }
 
-impl PromptArgs {
-    /// The option that says something about prompts and was given, if one was.
-    #[must_use]
-    pub fn choice(&self) -> Option<&'static str> {
-        let options = [
-            ("--model", self.model.is_some()),
-            ("--max-tokens", self.max_tokens.is_some()),
-            ("--whole-answers", self.whole_answers),
-        ];
-        options.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
-    }
-}
-
 /// A field of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormField {
@@ -74,48 +60,15 @@ pub enum FormValue {
     File(OsString),
 }
 
-/// The credentials that the server is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Authorization {
-    /// The option that says so, for messages.
-    pub option: &'static str,
-    /// The value of `Authorization`.
-    pub value: Vec<u8>,
-}
-
 impl MaterialArgs {
-    /// The option that gives every request a body, if one does.
+    /// Returns whether an option gives every request a body.
     #[must_use]
-    pub fn body_option(&self) -> Option<&'static str> {
-        self.body_options().next()
+    pub fn has_body(&self) -> bool {
+        self.body.is_some() || self.body_file.is_some() || !self.form.is_empty()
     }
 
-    fn body_options(&self) -> impl Iterator<Item = &'static str> {
-        let options = [
-            ("--body", self.body.is_some()),
-            ("--body-file", self.body_file.is_some()),
-            ("--form", !self.form.is_empty()),
-        ];
-        options.into_iter().filter(|&(_, is_given)| is_given).map(|(option, _)| option)
-    }
-
-    /// Options that contradict themselves or others.
-    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
-        let mut bodies = self.body_options();
-        if let (Some(option), Some(other)) = (bodies.next(), bodies.next()) {
-            return Err(contradiction(option, other));
-        }
-        let session = args.session.as_ref().map(|session| &session.kind);
-        if let (Some(option), Some(SessionKind::File(_))) = (self.body_option(), session) {
-            return Err(ParseStop::rejected(format!(
-                "{option}: expected no --wsesslog beside it, which brings its own bodies"
-            )));
-        }
-        if let Some(authorization) = &self.authorization
-            && self.headers.iter().any(|header| header.is("Authorization"))
-        {
-            return Err(contradiction(authorization.option, "--header of Authorization"));
-        }
+    /// Refuses fields that are there once at most and were given more often.
+    pub(super) fn check(&self) -> Result<(), ParseStop> {
         for name in ["Host", "User-Agent", "Content-Type"] {
             if self.headers.iter().filter(|header| header.is(name)).count() > 1 {
                 return Err(ParseStop::rejected(format!(
@@ -123,61 +76,11 @@ impl MaterialArgs {
                 )));
             }
         }
-        if self.targets.is_some() {
-            self.check_targets(args)?;
-        }
-        if self.prompts.file.is_some() {
-            self.check_prompts(args)?;
-        }
         Ok(())
     }
 
-    /// Options that contradict a file of prompts.
-    fn check_prompts(&self, args: &Args) -> Result<(), ParseStop> {
-        let session = args.session.as_ref().map(|session| &session.kind);
-        let others = [
-            (self.body_option().unwrap_or_default(), self.body_option().is_some()),
-            ("--method", args.method.is_some()),
-            ("--targets", self.targets.is_some()),
-            ("--wlog", args.uri_choice == UriChoice::Log),
-            ("--wset", args.uri_choice == UriChoice::Set),
-            ("--wsesslog", matches!(session, Some(SessionKind::File(_)))),
-            ("--wsesspage", matches!(session, Some(SessionKind::Pages(_)))),
-        ];
-        match others.into_iter().find(|&(_, is_given)| is_given) {
-            Some((other, _)) => Err(ParseStop::rejected(format!(
-                "--prompts: expected no {other} beside it, as the file says what is sent"
-            ))),
-            None => Ok(()),
-        }
+    /// Returns whether `--header` gives this field.
+    pub(super) fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|header| header.is(name))
     }
-
-    /// Options that contradict a list of whole requests.
-    fn check_targets(&self, args: &Args) -> Result<(), ParseStop> {
-        let session = args.session.as_ref().map(|session| &session.kind);
-        let others = [
-            (self.body_option().unwrap_or_default(), self.body_option().is_some()),
-            ("--method", args.method.is_some()),
-            ("URL", !args.typed_urls.is_empty()),
-            ("--server", args.server.is_some()),
-            ("--servers", args.servers.is_some()),
-            ("--server-name", args.server_name.is_some()),
-            ("--port", args.port.is_some()),
-            ("--uri", args.uri.is_some()),
-            ("--wlog", args.uri_choice == UriChoice::Log),
-            ("--wset", args.uri_choice == UriChoice::Set),
-            ("--wsesslog", matches!(session, Some(SessionKind::File(_)))),
-            ("--wsesspage", matches!(session, Some(SessionKind::Pages(_)))),
-        ];
-        match others.into_iter().find(|&(_, is_given)| is_given) {
-            Some((other, _)) => Err(ParseStop::rejected(format!(
-                "--targets: expected no {other} beside it, as the file says all of that"
-            ))),
-            None => Ok(()),
-        }
-    }
-}
-
-fn contradiction(option: &str, other: &str) -> ParseStop {
-    ParseStop::rejected(format!("{option}: expected no {other} beside it"))
 }

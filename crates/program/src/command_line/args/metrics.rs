@@ -35,14 +35,9 @@ impl MetricsArgs {
         }
     }
 
-    /// The first option that was given.
+    /// Returns whether anything takes metrics of a run.
     #[must_use]
-    pub fn option(&self) -> Option<&'static str> {
-        let given = [
-            ("--metrics", self.listen.is_some()),
-            ("--otlp", self.otlp.is_some()),
-            ("--influx", self.influx.is_some()),
-        ];
-        given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
+    pub fn are_taken(&self) -> bool {
+        self.listen.is_some() || self.otlp.is_some() || self.influx.is_some()
     }
 }

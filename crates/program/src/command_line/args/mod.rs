@@ -1,5 +1,6 @@
 //! The arguments: the value of every option as it was typed, before anything was looked up.
 
+mod conditions;
 mod files;
 mod fleet;
 mod grpc;
@@ -22,7 +23,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::objective::Objective;
 use httperf_plan::prompts::CHAT_COMPLETIONS;
-use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
+use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::command_line::grammar::{Given, ParseStop};
 use crate::terminal::colour::ColourChoice;
@@ -31,7 +32,7 @@ pub use fleet::{FleetArgs, RankChoice};
 pub use grpc::{GrpcArgs, GrpcData, GrpcMethod};
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
-pub use material::{Authorization, FormField, FormValue, MaterialArgs, PromptArgs};
+pub use material::{FormField, FormValue, MaterialArgs, PromptArgs};
 pub use metrics::{InfluxTarget, MetricsArgs};
 pub use quic::QuicArgs;
 pub use results::{ResultArgs, STDOUT};
@@ -177,6 +178,8 @@ pub struct Args {
     pub asks_nobody: bool,
     /// The options of a run as they were typed, in order.
     pub given: Vec<Given>,
+    /// Options whose part a workload file or a recording plays: what needs one of them need not have it typed.
+    pub brought: Vec<&'static str>,
     /// `--print-workload`.
     pub prints_workload: bool,
     /// The notices of options, in the order in which they were typed.
@@ -311,6 +314,7 @@ impl Default for Args {
             quiet: false,
             asks_nobody: false,
             given: Vec::new(),
+            brought: Vec::new(),
             prints_workload: false,
             notices: Vec::new(),
             stray_words: Vec::new(),
@@ -378,7 +382,7 @@ impl Args {
         if self.version() != Version::HTTP_3 {
             return;
         }
-        if self.sources.buffers_sized_by.is_none() {
+        if self.leaves_buffers_open() {
             self.sources.system_buffers = true;
         } else {
             let usual = httperf_engine::DATAGRAM_BUFFER as u32;
@@ -402,7 +406,7 @@ impl Args {
 
     /// Returns whether no option gives the size of a buffer.
     pub(crate) fn leaves_buffers_open(&self) -> bool {
-        self.sources.buffers_sized_by.is_none()
+        !self.sources.sizes_send_buffer && !self.sources.sizes_recv_buffer
     }
 
     /// The version of HTTP to speak.
@@ -421,12 +425,10 @@ impl Args {
         }
     }
 
-    /// Returns the number of calls that may be outstanding on a connection, with the option that sets it; `None`
-    /// if none does.
+    /// Returns the number of calls that may be outstanding on a connection; `None` if no option sets it.
     #[must_use]
-    pub fn outstanding(&self) -> Option<(&'static str, NonZeroU32)> {
-        let streams = self.http2.streams.map(|count| ("--streams", count));
-        streams.or(self.load.pipeline.map(|count| ("--pipeline", count)))
+    pub fn outstanding(&self) -> Option<NonZeroU32> {
+        self.http2.streams.or(self.load.pipeline)
     }
 
     /// A note on a run that is over at once although its load was described, for a person who did not expect that.
@@ -476,18 +478,11 @@ impl Args {
                 "{option}: the URL begins with http://, expected https://"
             )));
         }
-        self.http2.check(self)?;
-        self.quic.check(self)?;
-        self.load.check(self)?;
-        self.fleet.check()?;
+        self.check_rules()?;
         self.check_results()?;
-        self.sources.check(self.unix_socket.is_some())?;
-        self.material.check(self)?;
+        self.material.check()?;
         self.websockets.check(self)?;
         self.grpc.check(self)?;
-        if self.live && self.quiet {
-            return Err(ParseStop::rejected("--live: expected no --quiet beside it"));
-        }
         if self.session_cookies && self.session.is_none() {
             return Err(ParseStop::Rejected {
                 message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
@@ -504,62 +499,10 @@ impl Args {
                 "--output: expected the name of a file, got a folder, which is for the ranks of a fleet (--fleet)",
             ));
         }
-        if results.drain > 0.0 && self.runtime == 0.0 && self.load.duration == 0.0 {
-            return Err(ParseStop::rejected(
-                "--drain: needs --duration or --runtime, which say when nothing is offered any more",
-            ));
-        }
         if let Some((upper, lower)) = Objective::contradiction(&results.objectives.all) {
             return Err(ParseStop::rejected(format!(
                 "--slo: expected objectives that one run can meet, got `{upper}` and `{lower}`"
             )));
-        }
-        if results.objectives.abort && results.objectives.all.is_empty() {
-            return Err(ParseStop::rejected("--abort-on-slo: needs --slo"));
-        }
-        let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
-        let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
-        if self.metrics.linger.is_some() && self.metrics.listen.is_none() {
-            return Err(ParseStop::rejected("--metrics-linger: needs --metrics"));
-        }
-        let shown = shown.or(self.metrics.option());
-        if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
-            return Err(ParseStop::rejected(format!(
-                "{option}: needs the figures that --record=classic leaves out"
-            )));
-        }
-        if results.clock == ReplyClock::Kernel && self.unix_socket.is_some() {
-            return Err(ParseStop::rejected(
-                "--clock=kernel: needs TCP, as the kernel stamps nothing that comes by --unix-socket",
-            ));
-        }
-        if results.kernel_sends.is_some() && self.unix_socket.is_some() {
-            return Err(ParseStop::rejected(
-                "--kernel-sends: needs TCP, as the kernel stamps nothing that goes by --unix-socket",
-            ));
-        }
-        self.check_stdout()
-    }
-
-    /// Returns whether standard output is asked to carry one thing at most.
-    ///
-    /// # Errors
-    /// The option that leaves no room for others.
-    pub(crate) fn check_stdout(&self) -> Result<(), ParseStop> {
-        let results = &self.results;
-        let prints = self.verbose > 0
-            || self.print_reply.is_some()
-            || self.print_request.is_some()
-            || self.print_lifetimes
-            || self.periodic_stats;
-        if results.document_on_stdout() && prints {
-            let message = "--output=-: standard output cannot carry the result and what is printed while the run goes \
-                           on";
-            return Err(ParseStop::rejected(message));
-        }
-        if results.steps_on_stdout() && (prints || results.document_on_stdout()) {
-            let message = "--steps=-: standard output cannot carry the figures of steps and something else";
-            return Err(ParseStop::rejected(message));
         }
         Ok(())
     }

@@ -110,23 +110,6 @@ impl ResultArgs {
             kernel_sends: self.kernel_sends,
         }
     }
-
-    /// The options that need more than the classic record, if they were given.
-    #[must_use]
-    pub fn needs_detail(&self) -> Option<&'static str> {
-        let given = [
-            ("--split", self.split.is_some()),
-            ("--until", self.until.is_some()),
-            ("--html", self.html.is_some()),
-            ("--hgrm", self.hgrm.is_some()),
-            ("--svg", self.svg.is_some()),
-            ("--png", self.png.is_some()),
-            ("--clock=kernel", self.clock == ReplyClock::Kernel),
-            ("--kernel-sends", self.kernel_sends.is_some()),
-            ("--slo", !self.objectives.all.is_empty()),
-        ];
-        given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
-    }
 }
 
 /// The name that stands for standard output.

@@ -168,9 +168,9 @@ impl Layout {
     fn long_entry(self, out: &mut String, option: &OptDescription) {
         writeln!(out, "\n{}", aligned_synopsis(option)).expect(WRITES);
         let help = format!("{}.", capitalised(option.help));
-        let paragraphs: Vec<String> = std::iter::once(&help[..])
-            .chain(option.details.iter().copied())
-            .map(|paragraph| wrap(paragraph, self.width - INDENT))
+        let paragraphs: Vec<String> = std::iter::once(help.into())
+            .chain(option.paragraphs())
+            .map(|paragraph| wrap(&paragraph, self.width - INDENT))
             .map(|lines| lines.iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect())
             .collect();
         out.push_str(&paragraphs.join("\n"));
@@ -197,6 +197,9 @@ mod tests {
             tier: Tier::New,
             help,
             details: &[],
+            conflicts: &[],
+            needs: &[],
+            sets: &[],
             is_common,
             is_repeatable: false,
         };

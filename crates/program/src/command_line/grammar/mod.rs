@@ -7,9 +7,11 @@
 pub mod help;
 mod option;
 pub mod parse;
+pub mod rules;
 
 pub use option::{Opt, OptDescription, Tier, ValueForm};
 pub use parse::{Flag, Given, Order, Word, parse};
+pub use rules::{Rule, any_of};
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -209,7 +211,7 @@ impl<A, B> Command<A, B> {
     }
 
     /// Returns whether it has an option of its own of this name.
-    fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.groups.iter().flat_map(|group| group.options).any(|option| option.text.long == name)
     }
 

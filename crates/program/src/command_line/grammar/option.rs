@@ -1,5 +1,8 @@
 //! One option: its text, which documents show, and its effect on the arguments.
 
+use std::borrow::Cow;
+
+use super::rules::{self, Rule};
 use super::{ParseStop, Value, help};
 
 /// One option.
@@ -86,6 +89,13 @@ pub struct OptDescription {
     pub help: &'static str,
     /// Further paragraphs: unit, default, range, what to know.
     pub details: &'static [&'static str],
+    /// Terms that it cannot be used with.
+    pub conflicts: &'static [Rule],
+    /// Terms of which it needs one, for each rule.
+    pub needs: &'static [Rule],
+    /// Paths of the plan's fields that it sets, for who names differences between plans; `rpc.` begins those of plans that
+    /// call methods of gRPC.
+    pub sets: &'static [&'static str],
     /// True for an option that short help shows.
     pub is_common: bool,
     /// True if every occurrence counts, and not only the last.
@@ -102,6 +112,9 @@ impl OptDescription {
             tier: Tier::New,
             help,
             details: &[],
+            conflicts: &[],
+            needs: &[],
+            sets: &[],
             is_common: false,
             is_repeatable: false,
         }
@@ -131,6 +144,24 @@ impl OptDescription {
         Self { details, ..self }
     }
 
+    /// States what it cannot be used with.
+    #[must_use]
+    pub const fn conflicts(self, conflicts: &'static [Rule]) -> Self {
+        Self { conflicts, ..self }
+    }
+
+    /// States what it needs.
+    #[must_use]
+    pub const fn needs(self, needs: &'static [Rule]) -> Self {
+        Self { needs, ..self }
+    }
+
+    /// Names the fields of a plan that it sets.
+    #[must_use]
+    pub const fn sets(self, sets: &'static [&'static str]) -> Self {
+        Self { sets, ..self }
+    }
+
     /// Shows it in short help.
     #[must_use]
     pub const fn common(self) -> Self {
@@ -146,6 +177,13 @@ impl OptDescription {
     /// Completes the option with its effect on the arguments.
     pub const fn apply<A>(self, apply: fn(&mut A, Value<'_>) -> Result<(), ParseStop>) -> Opt<A> {
         Opt { text: self, apply }
+    }
+
+    /// What documents say of it in addition to its help: its details, and a paragraph with its rules.
+    pub fn paragraphs(&self) -> impl Iterator<Item = Cow<'static, str>> {
+        let details = self.details.iter().map(|&paragraph| Cow::Borrowed(paragraph));
+        let rules = Some(rules::sentences(self)).filter(|sentences| !sentences.is_empty());
+        details.chain(rules.map(|sentences| Cow::Owned(sentences.join(" "))))
     }
 
     /// The option as a document shows it, such as `-d, --debug N` or `--print-reply[=PARTS]`.

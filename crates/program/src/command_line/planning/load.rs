@@ -75,7 +75,7 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
     let is_endless = load.duration > 0.0;
-    let outstanding = args.outstanding().map(|(_, count)| count);
+    let outstanding = args.outstanding();
     if load.call_arrivals.is_some() {
         let connections = load.concurrency.or_else(|| load.per_connection.then_some(POOL));
         if let Some(connections) = connections

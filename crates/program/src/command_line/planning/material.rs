@@ -48,9 +48,6 @@ pub enum MaterialError {
         "--add-header: expected lines that end in \\n, and none that is empty, as other header lines follow"
     )]
     AddHeader,
-    /// A type of a form that must name its boundary.
-    #[error("--header: expected no Content-Type beside a --form with a file, which has its own")]
-    FormType,
     /// Something in a list that is no request.
     #[error("--targets: {path}:{error}", path = .path.display())]
     List {
@@ -140,7 +137,7 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
     let given = &args.material;
     let mut headers = given.headers.clone();
     if let Some(authorization) = &given.authorization {
-        headers.push(literal("Authorization", &authorization.value));
+        headers.push(literal("Authorization", authorization));
     }
     if given.prompts.file.is_some() && !headers.iter().any(|header| header.is("Content-Type")) {
         headers.push(literal("Content-Type", b"application/json"));
@@ -151,11 +148,9 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
         (None, Some(file)) => Some(Body::file(named_by("--body-file", file)?)),
         (None, None) if given.form.is_empty() => None,
         (None, None) => {
-            let Form { content_type, needs_type, body } = form(&given.form)?;
-            match headers.iter().any(|header| header.is("Content-Type")) {
-                true if needs_type => return Err(MaterialError::FormType),
-                true => {}
-                false => headers.push(literal("Content-Type", content_type.as_bytes())),
+            let Form { content_type, body } = form(&given.form)?;
+            if !headers.iter().any(|header| header.is("Content-Type")) {
+                headers.push(literal("Content-Type", content_type.as_bytes()));
             }
             Some(body)
         }
@@ -225,8 +220,6 @@ pub(super) fn prompts(
 /// A form, as a page sends it.
 struct Form {
     content_type: String,
-    /// True if nobody can tell the fields apart without `content_type`.
-    needs_type: bool,
     body: Body,
 }
 
@@ -248,7 +241,7 @@ fn form(fields: &[FormField]) -> Result<Form, MaterialError> {
         body.push(&encode(value));
     }
     let content_type = "application/x-www-form-urlencoded".to_owned();
-    Ok(Form { content_type, needs_type: false, body: Body::text(body) })
+    Ok(Form { content_type, body: Body::text(body) })
 }
 
 /// `multipart/form-data` (RFC 7578), with names escaped as browsers do.
@@ -285,7 +278,7 @@ fn multipart(fields: &[FormField]) -> Result<Form, MaterialError> {
     }
     body.parts.push(BodyPart::Text(Template::literal(format!("\r\n--{boundary}--\r\n").as_bytes())));
     let content_type = format!("multipart/form-data; boundary={boundary}");
-    Ok(Form { content_type, needs_type: true, body })
+    Ok(Form { content_type, body })
 }
 
 fn escaped(name: &[u8]) -> Vec<u8> {
@@ -656,10 +649,6 @@ mod tests {
         );
         let content_type = "Content-Type: multipart/form-data; boundary=httperf-form-0000000000000000";
         assert_eq!(header_lines(&plan), [content_type]);
-        check_error(
-            &[&argument, "--header=Content-Type: x"],
-            "--header: expected no Content-Type beside a --form with a file, which has its own",
-        );
     }
 
     #[test]

@@ -115,7 +115,13 @@ fn plan_of(
         Source::Options | Source::Recording(_) => None,
     };
     args.unused_url_warning().into_iter().for_each(&mut *warn);
-    streams::check(args, matches!(source, Source::Options))?;
+    match source {
+        // Checked when they were read.
+        Source::Options => streams::check(args)?,
+        Source::File(_) | Source::Recording(_) => {
+            args.check_rules().map_err(|stop| Error::Rules(stop.text()))?;
+        }
+    }
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
@@ -185,7 +191,7 @@ fn plan_of(
             periodic: args.periodic_stats,
             calls: args.results.calls.is_some(),
             steps: false,
-            clocks: args.metrics.option().is_some(),
+            clocks: args.metrics.are_taken(),
             events: false,
         })
         .build()?;
@@ -232,6 +238,9 @@ pub enum Error {
     /// A plan that cannot be.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Options that cannot be used together.
+    #[error("{0}")]
+    Rules(String),
     /// A regular expression or JSONPath that is malformed.
     #[error("{0}")]
     Scenario(String),
@@ -312,6 +321,7 @@ impl Error {
             | Self::Objective(_)
             | Self::Http2(_)
             | Self::Plan(_)
+            | Self::Rules(_)
             | Self::Scenario(_)
             | Self::NoRequests
             | Self::HttpVersion { .. }

@@ -28,21 +28,6 @@ pub enum TlsError {
     /// Early data without TLS 1.3.
     #[error("--tls-early-data: expected TLS 1.3 to be offered, got a newest version of {0}")]
     EarlyDataVersion(&'static str),
-    /// Early data without resumption.
-    #[error("--tls-early-data: expected connections that resume, got {0}")]
-    EarlyDataResumption(&'static str),
-    /// A share of resumed connections where sessions have their own rule.
-    #[error(
-        "--tls-resume: expected a workload made of connections, got sessions, whose connections resume unless \
-         --ssl-no-reuse is given"
-    )]
-    ResumeSessions,
-    /// A share of resumed connections, and none may resume.
-    #[error("--tls-resume: expected no --ssl-no-reuse beside it")]
-    ResumeNoReuse,
-    /// Handshakes alone with calls to make.
-    #[error("--tls-handshake-only: expected no {0} beside it")]
-    HandshakeOnly(&'static str),
     /// An application protocol that cannot be spoken.
     #[error(
         "--tls-alpn: expected http/1.0, http/1.1, or h2 with --http-version=2 or auto (anything with \
@@ -55,14 +40,6 @@ pub enum TlsError {
     /// Anything but the one protocol of QUIC that is spoken.
     #[error("--tls-alpn: expected h3 alone with --http-version=3, got `{0}`")]
     OtherThanHttp3(String),
-    /// An option of TLS that QUIC's has no use for.
-    #[error("{option}: expected no --http-version=3 beside it, {reason}")]
-    NotOverQuic {
-        /// The option.
-        option: &'static str,
-        /// Why it means nothing.
-        reason: &'static str,
-    },
     /// A version that HTTP/2 must not be spoken over (RFC 9113, section 9.2).
     #[error(
         "{option}: expected TLS 1.2 or newer with --http-version={version}, got a newest version of {max}"
@@ -105,15 +82,6 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
     }
     let given = &args.tls;
     let (min, max) = versions(args)?;
-    if args.version() == Version::HTTP_3 {
-        check_over_quic(args, max)?;
-    }
-    if given.handshake_only && args.session.is_some() {
-        return Err(TlsError::HandshakeOnly("session workload"));
-    }
-    if given.handshake_only && given.early_data {
-        return Err(TlsError::HandshakeOnly("--tls-early-data"));
-    }
     let ciphers = given.ciphers.as_deref().map(text);
     let list = ciphers.as_deref().map(cipher_list);
     let leaves_any = list.as_ref().is_none_or(CipherList::leaves_any);
@@ -138,25 +106,6 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
         warn_of_left_out(list, leaves_any, &text(given.ciphers.as_deref().unwrap_or_default()), warn);
     }
     Ok(Some(tls))
-}
-
-/// Refuses options that mean nothing over QUIC: its TLS is version 1.3 of another library.
-fn check_over_quic(args: &Args, max: TlsVersion) -> Result<(), TlsError> {
-    let given = &args.tls;
-    let old = "whose TLS is always version 1.3";
-    let protocol = matches!(given.protocol, Some(Protocol::Only(version)) if version != TlsVersion::Tls13);
-    let refused = [
-        ("--ssl-ciphers", given.ciphers.is_some(), "which has no cipher suites of TLS 1.2 or older"),
-        ("--ssl-protocol", protocol, old),
-        ("--tls-max", given.max.is_some() && max < TlsVersion::Tls13, old),
-        (
-            "--tls-cert-compression",
-            !given.certificate_compression.is_empty(),
-            "whose library takes no compressed certificates",
-        ),
-    ];
-    let first = refused.into_iter().find(|&(_, is_given, _)| is_given);
-    first.map_or(Ok(()), |(option, _, reason)| Err(TlsError::NotOverQuic { option, reason }))
 }
 
 fn versions(args: &Args) -> Result<(TlsVersion, TlsVersion), TlsError> {
@@ -225,20 +174,11 @@ fn resumption(args: &Args, max: TlsVersion) -> Result<Resumption, TlsError> {
     if given.early_data && max < TlsVersion::Tls13 {
         return Err(TlsError::EarlyDataVersion(version_name(max)));
     }
-    if given.early_data && given.no_reuse {
-        return Err(TlsError::EarlyDataResumption("--ssl-no-reuse"));
-    }
     if args.session.is_some() {
-        return match (given.resume, given.no_reuse) {
-            (Some(_), _) => Err(TlsError::ResumeSessions),
-            (None, true) => Ok(Resumption::Never),
-            (None, false) => Ok(Resumption::WithinSession),
-        };
+        return Ok(if given.no_reuse { Resumption::Never } else { Resumption::WithinSession });
     }
     match given.resume {
-        Some(_) if given.no_reuse => Err(TlsError::ResumeNoReuse),
         Some(percent) if percent > 0.0 => Ok(Resumption::Share(percent / 100.0)),
-        Some(_) if given.early_data => Err(TlsError::EarlyDataResumption("--tls-resume=0")),
         None if given.early_data => Ok(Resumption::Share(1.0)),
         Some(_) | None => Ok(Resumption::Never),
     }
@@ -512,28 +452,6 @@ mod tests {
             (
                 &["--tls-early-data", "--ssl-protocol=TLSv1.2"],
                 "--tls-early-data: expected TLS 1.3 to be offered, got a newest version of 1.2",
-            ),
-            (
-                &["--tls-early-data", "--wsess=1,1,0", "--ssl-no-reuse"],
-                "--tls-early-data: expected connections that resume, got --ssl-no-reuse",
-            ),
-            (
-                &["--tls-early-data", "--tls-resume=0"],
-                "--tls-early-data: expected connections that resume, got --tls-resume=0",
-            ),
-            (
-                &["--tls-resume=5", "--wsess=1,1,0"],
-                "--tls-resume: expected a workload made of connections, got sessions, whose connections resume \
-                 unless --ssl-no-reuse is given",
-            ),
-            (&["--tls-resume=5", "--ssl-no-reuse"], "--tls-resume: expected no --ssl-no-reuse beside it"),
-            (
-                &["--tls-handshake-only", "--wsess=1,1,0"],
-                "--tls-handshake-only: expected no session workload beside it",
-            ),
-            (
-                &["--tls-handshake-only", "--tls-early-data"],
-                "--tls-handshake-only: expected no --tls-early-data beside it",
             ),
             (
                 &["--tls-alpn=h2,http/1.1"],

@@ -12,6 +12,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              bytes of compressed bodies both ways: as they came, and decompressed. A body that cannot be \
              decompressed is counted as an unexpected reply.",
         ])
+        .sets(&["replies.compressed"])
         .apply(|args, _| {
             args.material.replies.compressed = true;
             Ok(())
@@ -22,6 +23,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              in them, and their times are kept apart from those of the others, in all reports but the \
              classic one.",
         ])
+        .sets(&["replies.expect.statuses"])
         .apply(|args, value| {
             let expected = "statuses such as 200,204,3xx or 200-299";
             args.material.replies.expect.statuses = Some(parse(expected, value)?);
@@ -29,6 +31,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("expect-size", "N[-M]", "counts replies with bodies of other sizes as unexpected")
         .details(&["In bytes, of the body as it was before it was compressed. As --expect-status."])
+        .sets(&["replies.expect.size"])
         .apply(|args, value| {
             let expected = "a number of bytes, or a range such as 100-200";
             args.material.replies.expect.size = Some(parse(expected, value)?);
@@ -41,6 +44,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .details(&["64 hexadecimal digits, as `sha256sum` prints them, of the body as it was before it \
              was compressed. As --expect-status."])
+    .sets(&["replies.expect.sha256"])
     .apply(|args, value| {
         let expected = "sha256: and 64 hexadecimal digits";
         args.material.replies.expect.sha256 = Some(parse(expected, value)?);

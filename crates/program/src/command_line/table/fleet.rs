@@ -4,8 +4,12 @@ use chrono::DateTime;
 use httperf_fleet::rank::Rank;
 
 use crate::command_line::args::{Args, RankChoice};
-use crate::command_line::grammar::{Opt, Value};
+use crate::command_line::grammar::{Opt, Rule, Value, any_of};
 use crate::command_line::values::seconds;
+
+/// Rules of the options that say how ranks meet.
+const APART: Rule = any_of(&["start-at"]).because("the ranks then do not meet");
+const IN_A_FLEET: Rule = any_of(&["fleet"]).because("it says which of several processes this is");
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("fleet", "auto|I/N", "makes this process rank I of N that carry out the run together")
@@ -34,6 +38,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Where the port can be reached from other machines, all ranks need the same HTTPERF_FLEET_SECRET. Who does \
              not know it is sent away and counted.",
         ])
+        .conflicts(&[APART])
+        .needs(&[IN_A_FLEET])
         .apply(|args, value| {
             let place = text(value).and_then(|text| text.parse().ok());
             let expected = || value.expected("HOST:PORT of rank 0, or dir:PATH");
@@ -42,6 +48,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("meet-timeout", "X", "waits X seconds for ranks that have not come yet")
         .details(&["Default: 120."])
+        .conflicts(&[APART])
+        .needs(&[IN_A_FLEET])
         .apply(|args, value| {
             args.fleet.patience = Some(seconds(value)?);
             Ok(())
@@ -58,10 +66,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.fleet.start_at = Some(time.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::flag("allow-missing", "takes a run for SUSPECT, not INVALID, if ranks were lost").apply(|args, _| {
-        args.fleet.allows_missing = true;
-        Ok(())
-    }),
+    Opt::flag("allow-missing", "takes a run for SUSPECT, not INVALID, if ranks were lost")
+        .conflicts(&[APART])
+        .needs(&[IN_A_FLEET])
+        .apply(|args, _| {
+            args.fleet.allows_missing = true;
+            Ok(())
+        }),
 ];
 
 fn text(value: Value<'_>) -> Option<&str> {

@@ -3,8 +3,9 @@
 use httperf_origin::parse_size;
 use httperf_plan::Bounded;
 
+use super::rules::{KEPT_BUSY, NOT_OF_ARRIVALS, OVER_HTTP2};
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 use crate::command_line::values::positive;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -20,6 +21,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              outstanding.",
         "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
     ])
+    .conflicts(&[NOT_OF_ARRIVALS, any_of(&["burst-length"])])
+    .needs(&[
+        any_of(&["http-version=2", "http-version=3", "http-version=auto"])
+            .because("over HTTP/1.1, --pipeline says how many calls may be outstanding"),
+        KEPT_BUSY,
+    ])
     .apply(|args, value| {
         args.http2.streams = Some(positive(value)?);
         Ok(())
@@ -31,6 +38,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .details(&["Where the server does not take it up, HTTP/1.1 is spoken, one call at a time. Implies \
          --http-version=2. Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way \
          up, and many servers have never had it."])
+    .needs(&[any_of(&["http-version=2"])])
+    .sets(&["http2.upgrade"])
     .apply(|args, _| {
         args.http2.upgrade = true;
         Ok(())
@@ -44,6 +53,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s. It is \
          the window with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
     ])
+    .needs(&[OVER_HTTP2])
+    .sets(&["http2.window"])
     .apply(|args, value| {
         args.http2.window = Some(size(value)?);
         Ok(())
@@ -54,6 +65,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "lets the server send up to this many bytes of all replies of a connection ahead",
     )
     .details(&["Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window."])
+    .needs(&[OVER_HTTP2])
+    .sets(&["http2.connection_window"])
     .apply(|args, value| {
         args.http2.connection_window = Some(size(value)?);
         Ok(())
@@ -67,12 +80,16 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "Default: 4096. Range: 0 to 16777216. Each connection may come to hold as much memory. A `k` or \
          `m` behind the number counts in 1024s.",
     ])
+    .needs(&[OVER_HTTP2])
+    .sets(&["http2.header_table"])
     .apply(|args, value| {
         args.http2.header_table = Some(size(value)?);
         Ok(())
     }),
     Opt::with_value("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
         .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
+        .needs(&[OVER_HTTP2])
+        .sets(&["http2.max_frame"])
         .apply(|args, value| {
             args.http2.max_frame = Some(size(value)?);
             Ok(())

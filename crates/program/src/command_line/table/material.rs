@@ -5,8 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use httperf_plan::template::BadRange;
 use httperf_plan::{Header, HeaderError, Template, secrets};
 
-use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_string};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use super::rules::REQUESTS;
+use crate::command_line::args::{Args, FormField, FormValue, os_string};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("body", "TEXT", "sends this body with each request")
@@ -19,6 +20,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              path of a URL, --form, --header and --targets. What they become depends on the call's number \
              and on --client alone, so that a run can be repeated. Nothing else in braces has a meaning.",
         ])
+        .conflicts(&[any_of(&["body-file", "form"])])
+        .sets(&["request.body"])
         .apply(|args, value| {
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
@@ -27,6 +30,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["The file is read once, before the run, and is sent as it is, without placeholders and \
              without being copied for each call. Otherwise as --body. The send buffer is small by \
              default: --send-buffer makes large bodies go out faster."])
+        .conflicts(&[any_of(&["form"])])
         .apply(|args, value| {
             args.material.body_file = Some(file(value)?);
             Ok(())
@@ -43,6 +47,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              name, and the type `application/octet-stream`. A value cannot itself begin with `@`; other \
              types and names of files are for --body-file and --header.",
     ])
+    .conflicts(&[any_of(&["header of Content-Type"])
+        .when("form with a file")
+        .because("its type names a boundary")])
     .apply(|args, value| {
         args.material.form.push(form_field(value)?);
         Ok(())
@@ -63,6 +70,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              `Upgrade`, `TE` unless it says `trailers`) are left out with a warning. The same holds for \
              --add-header, --add-header-file and --targets.",
     ])
+    .sets(&["request.headers"])
     .apply(|args, value| {
         args.material.headers.push(header("--header", value.bytes())?);
         Ok(())
@@ -70,23 +78,27 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output, which only you can read."])
+        .conflicts(&[any_of(&["bearer"]), any_of(&["header of Authorization"])])
         .apply(|args, value| {
             let credentials = value.bytes();
             if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
                 return Err(value.expected("USER:PASSWORD"));
             }
             let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
-            authorize(args, "--basic-auth", value)
+            args.material.authorization = Some(value);
+            Ok(())
         }),
     Opt::with_value("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output, which only you can read."])
+        .conflicts(&[any_of(&["header of Authorization"])])
         .apply(|args, value| {
             let token = value.bytes();
             if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
                 return Err(value.expected("a token without blanks"));
             }
-            authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
+            args.material.authorization = Some([&b"Bearer "[..], token].concat());
+            Ok(())
         }),
     Opt::with_value(
         "targets",
@@ -103,6 +115,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          same names in --header. `Host` has the port, unless it is the usual one; PATCH, POST and PUT \
          without a body say that it is empty. Requests may go to several servers, all with http or all \
          with https; then each needs a connection of its own.",
+    ])
+    .conflicts(&[
+        any_of(&["a URL", "server", "servers", "server-name", "port", "uri"])
+            .because("the file says where requests go"),
+        any_of(REQUESTS).because("the file says what is sent"),
     ])
     .apply(|args, value| {
         args.material.targets = Some(file(value)?);
@@ -148,18 +165,6 @@ fn form_field(value: Value<'_>) -> Result<FormField, ParseStop> {
     Ok(FormField { name, value })
 }
 
-fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), ParseStop> {
-    match &args.material.authorization {
-        Some(other) if other.option != option => {
-            Err(ParseStop::rejected(format!("{option}: expected no {} beside it", other.option)))
-        }
-        _ => {
-            args.material.authorization = Some(Authorization { option, value });
-            Ok(())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,17 +178,12 @@ mod tests {
 
     #[test]
     fn credentials_become_a_header_value() {
-        let value = |argv: &[&str]| parsed(argv).unwrap().material.authorization.unwrap().value;
+        let value = |argv: &[&str]| parsed(argv).unwrap().material.authorization.unwrap();
         // The example of RFC 7617, section 2.
         assert_eq!(value(&["--basic-auth=Aladdin:open sesame"]), b"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         assert_eq!(value(&["--bearer=a.b", "--bearer=mF_9.B5f-4.1JqM=="]), b"Bearer mF_9.B5f-4.1JqM==");
         check_error(&["--basic-auth=name"], "--basic-auth: expected USER:PASSWORD, got `...`");
         check_error(&["--bearer=a b"], "--bearer: expected a token without blanks, got `...`");
-        check_error(&["--basic-auth=a:b", "--bearer=c"], "--bearer: expected no --basic-auth beside it");
-        check_error(
-            &["--header=authorization: x", "--bearer=c"],
-            "--bearer: expected no --header of Authorization beside it",
-        );
     }
 
     #[test]
@@ -199,42 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_given_once_and_contradicts_what_brings_its_own() {
-        check_error(&["--body=a", "--body-file=b"], "--body: expected no --body-file beside it");
-        check_error(&["--form=a=b", "--body-file=b"], "--body-file: expected no --form beside it");
-        check_error(
-            &["--form=a=b", "--wsesslog=1,0,f"],
-            "--form: expected no --wsesslog beside it, which brings its own bodies",
-        );
+    fn what_a_file_leaves_open_may_be_said() {
         assert!(parsed(&["--body=a", "--wsess=1,1,0"]).is_ok());
         assert!(parsed(&["--header=A: b", "--wsesslog=1,0,f"]).is_ok());
-    }
-
-    #[test]
-    fn a_list_of_requests_leaves_no_room_for_what_it_says_itself() {
-        for other in [
-            "--body=x",
-            "--method=GET",
-            "--server=a",
-            "--servers=a",
-            "--server-name=a",
-            "--port=80",
-            "--uri=/x",
-            "--wlog=y,f",
-            "--wset=1,0",
-            "--wsesslog=1,0,f",
-            "--wsesspage=1,1,0",
-        ] {
-            let option = other.split('=').next().unwrap();
-            check_error(
-                &["--targets=f", other],
-                &format!("--targets: expected no {option} beside it, as the file says all of that"),
-            );
-        }
-        check_error(
-            &["--targets=f", "http://a/"],
-            "--targets: expected no URL beside it, as the file says all of that",
-        );
         assert!(parsed(&["--targets=f", "--wsess=1,1,0", "--header=A: b", "--unix-socket=/s"]).is_ok());
     }
 

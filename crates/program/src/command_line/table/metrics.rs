@@ -5,8 +5,9 @@ use std::time::Duration;
 use httperf_metrics::otlp;
 use url::Url;
 
+use super::rules::NOT_FROM_CLASSIC_RECORD;
 use crate::command_line::args::{Args, InfluxTarget};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 
 pub(super) const METRICS: Opt<Args> =
     Opt::with_value("metrics", "ADDR:PORT", "serves metrics of the run to Prometheus at this address")
@@ -15,6 +16,7 @@ pub(super) const METRICS: Opt<Args> =
              or protocol buffers with native histograms for those who ask for them. The address is there until the last \
              figures have been fetched: see --metrics-linger. docs/guide/metrics.md names the metrics.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| {
             let address = text(value).filter(|address| {
                 let (host, port) = address.rsplit_once(':').unwrap_or_default();
@@ -31,6 +33,7 @@ pub(super) const LINGER: Opt<Args> =
             "Default: if metrics were fetched during the run, about as long as the next fetch should take, and no longer than \
              60 s. Given, it is waited for in any case. 0 does not wait. Whoever fetches first ends the wait; so does a signal.",
         ])
+        .needs(&[any_of(&["metrics"])])
         .apply(|args, value| {
             let expected = || value.expected("a time of 0 or more, such as 30s");
             let time = value.seconds().filter(|time| *time >= 0.0).ok_or_else(expected)?;
@@ -46,6 +49,7 @@ pub(super) const OTLP: Opt<Args> =
              SSL_CERT_FILE names. OTEL_EXPORTER_OTLP_HEADERS adds header fields. What cannot be delivered is counted, and does not \
              disturb the run.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| {
             let mut url = http_url(value)?;
             if url.path() == "/" {
@@ -61,6 +65,7 @@ pub(super) const INFLUX: Opt<Args> =
             "To the URL of its write interface, such as 'http://127.0.0.1:8086/write?db=load' or \
              'http://127.0.0.1:8086/api/v2/write?org=o&bucket=load', with INFLUX_TOKEN if that is set; or to a file.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| {
             let is_url = value.bytes().windows(3).any(|part| part == b"://");
             args.metrics.influx = Some(match value.bytes() {

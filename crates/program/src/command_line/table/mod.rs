@@ -13,6 +13,7 @@ mod quic;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
+mod rules;
 mod schedule;
 mod sessions;
 mod sockets;
@@ -25,10 +26,12 @@ mod workload;
 
 pub(crate) use self::tls::parse_server_name;
 
-use crate::command_line::args::Args;
 use std::ffi::OsString;
 
-use crate::command_line::grammar::parse::{given, other_words};
+use httperf_report::PlanOptions;
+
+use crate::command_line::args::Args;
+use crate::command_line::grammar::parse::other_words;
 use crate::command_line::grammar::{Command, Group, Order, ParseStop, parse};
 
 /// The program itself.
@@ -76,11 +79,17 @@ impl Args {
     pub fn parse(&mut self, argv: &[OsString]) -> Result<(), ParseStop> {
         let order = Order::from_environment();
         parse(&COMMAND, argv, order, self)?;
-        self.given.extend(given(&COMMAND, argv, order));
+        self.note_given(&COMMAND, argv, order);
         self.settle_buffers();
         self.check_words(other_words(&COMMAND, argv, order))?;
         self.check()
     }
+}
+
+/// The options that set fields of a plan.
+pub(crate) fn plan_options() -> PlanOptions {
+    let options = COMMAND.options().flat_map(|option| option.sets.iter().map(|path| (*path, option.long)));
+    PlanOptions::new(options.map(|(path, name)| (path, format!("--{name}"))))
 }
 
 /// Of these options those that say what a run is: for commands that make several.
@@ -91,14 +100,35 @@ const RUN_GROUPS: usize = 20;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
-    fn differences_of_plans_are_named_by_options() {
-        for (path, option) in httperf_report::PLAN_OPTIONS {
-            let name = option.strip_prefix("--").unwrap();
-            assert!(COMMAND.options().any(|known| known.long == name), "{path}: {option}");
+    fn options_set_fields_that_plans_have() {
+        let schema: Value = serde_json::from_str(&httperf_report::result::schema()).expect("it is JSON");
+        let plan = &schema["properties"]["plan"];
+        let mut paths: Vec<&str> = COMMAND.options().flat_map(|option| option.sets).copied().collect();
+        for path in &paths {
+            let names: Vec<&str> = path.strip_prefix("rpc.").unwrap_or(path).split('.').collect();
+            assert!(has_field(&schema, plan, &names), "{path}");
         }
+        let count = paths.len();
+        paths.sort_unstable();
+        paths.dedup();
+        assert_eq!(paths.len(), count, "no two options set the same field");
+    }
+
+    /// Returns whether values of this part of a schema may have the field at these names.
+    fn has_field(schema: &Value, part: &Value, names: &[&str]) -> bool {
+        let Some((name, rest)) = names.split_first() else { return true };
+        if let Some(reference) = part["$ref"].as_str() {
+            let target = schema.pointer(reference.trim_start_matches('#')).expect("it is in the schema");
+            return has_field(schema, target, names);
+        }
+        let choices = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| part[key].as_array());
+        part["properties"].get(name).is_some_and(|field| has_field(schema, field, rest))
+            || choices.flatten().any(|choice| has_field(schema, choice, names))
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use httperf_plan::objective::Objective;
 
+use super::rules::NOT_FROM_CLASSIC_RECORD;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::Opt;
+use crate::command_line::grammar::{Opt, any_of};
 use crate::command_line::values::{StdoutMeans, file};
 
 /// Objectives of a run.
@@ -22,6 +23,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              second. Behind it stands a number with its unit: us, ms, s, m, h or %. Percentiles count calls \
              without a usable reply as slower than any other. docs/guide/objectives.md tells more.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
+        .sets(&["objectives.all"])
         .apply(|args, value| {
             let expected =
                 |_| value.expected("objectives such as `p99<50ms, errors<0.1%`");
@@ -42,6 +45,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              enough calls for them. Other objectives are judged at the end alone. What was measured is \
              reported, and the exit status is 4.",
         ])
+        .needs(&[any_of(&["slo"])])
         .apply(|args, _| {
             args.results.objectives.abort = true;
             Ok(())

@@ -3,13 +3,15 @@
 use httperf_plan::Congestion;
 
 use super::http2::size;
+use super::rules::OVER_QUIC;
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::Opt;
+use crate::command_line::grammar::{Opt, any_of};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("ignore-alt-svc", "stays with TCP although a server offers HTTP/3 (--http-version=auto)")
         .details(&["Then the handshake of each connection alone says what is spoken."])
+        .needs(&[any_of(&["http-version=auto"]).because("other versions learn nothing from replies")])
         .apply(|args, _| {
             args.quic.ignores_alt_svc = true;
             Ok(())
@@ -18,6 +20,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&[
             "Default: 30. The server may have a shorter time-out, which then counts for both. 0 is for ever.",
         ])
+        .needs(&[OVER_QUIC])
+        .sets(&["quic.idle_timeout_ns"])
         .apply(|args, value| {
             args.quic.idle_timeout = Some(seconds(value)?);
             Ok(())
@@ -28,6 +32,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "lets the server send up to this many bytes of a reply ahead (flow control)",
     )
     .details(&["Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s."])
+    .needs(&[OVER_QUIC])
+    .sets(&["quic.stream_window"])
     .apply(|args, value| {
         args.quic.stream_window = Some(size(value)?);
         Ok(())
@@ -38,6 +44,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "lets the server send up to this many bytes of all replies of a connection ahead",
     )
     .details(&["Default: 15m. As --quic-stream-window."])
+    .needs(&[OVER_QUIC])
+    .sets(&["quic.window"])
     .apply(|args, value| {
         args.quic.window = Some(size(value)?);
         Ok(())
@@ -47,6 +55,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 1452, which fits an Ethernet over IPv6. Range: 1200 to 65527 bytes of UDP payload. A \
              connection begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3).",
         ])
+        .needs(&[OVER_QUIC])
+        .sets(&["quic.max_datagram"])
         .apply(|args, value| {
             args.quic.max_datagram = Some(size(value)?);
             Ok(())
@@ -55,6 +65,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&[
             "Default: cubic (RFC 9438). newreno is that of RFC 9002, bbr an experiment of the library.",
         ])
+        .needs(&[OVER_QUIC])
+        .sets(&["quic.congestion"])
         .apply(|args, value| {
             args.quic.congestion = Some(match value.bytes() {
                 b"cubic" => Congestion::Cubic,
@@ -69,11 +81,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default, and the only one: 1 (RFC 9000). Version 2 (RFC 9369) is not spoken. A server that does not know \
              version 1 fails the handshake.",
         ])
-        .apply(|args, value| {
+        .needs(&[OVER_QUIC])
+        .apply(|_, value| {
             if value.bytes() != b"1" {
                 return Err(value.expected("1 (RFC 9000), the only one spoken"));
             }
-            args.quic.version = true;
             Ok(())
         }),
     Opt::with_value("qlog", "DIR", "writes the events of the first 100 connections to files in this folder")
@@ -83,6 +95,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              that connection began, by the clock of the run. A file ends at 16 MiB. The folder is made if it is missing, \
              and files of earlier runs are replaced. Connections with a file cost more than the others.",
         ])
+        .needs(&[OVER_QUIC])
+        .sets(&["quic.qlog"])
         .apply(|args, value| {
             if value.bytes().is_empty() {
                 return Err(value.expected("the path of a folder"));

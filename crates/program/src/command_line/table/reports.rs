@@ -2,8 +2,9 @@
 
 use httperf_plan::Parts;
 
+use super::rules::{NOT_BESIDE_RESULT, NOT_FROM_CLASSIC_RECORD};
 use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::{Opt, Value};
+use crate::command_line::grammar::{Opt, Value, any_of};
 use crate::terminal::colour::ColourChoice;
 
 /// The report, and the view of a run.
@@ -40,6 +41,7 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
              standard output.",
             "The load does not wait for the display. Colours are left out where NO_COLOR is set.",
         ])
+        .conflicts(&[any_of(&["quiet"]), NOT_FROM_CLASSIC_RECORD])
         .apply(|args, _| {
             args.live = true;
             Ok(())
@@ -54,6 +56,7 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
             "Lines begin with RH (header), RB (body) or RS (summary) and the number of the call. Without \
              a value both parts are printed; the first letter of the value decides.",
         ])
+        .conflicts(&[NOT_BESIDE_RESULT])
         .apply(|args, value| {
             args.print_reply = Some(parts(value));
             Ok(())
@@ -65,12 +68,14 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
              a value both parts are printed; the first letter of the value decides. They are printed as they \
              are sent, with credentials.",
         ])
+        .conflicts(&[NOT_BESIDE_RESULT])
         .apply(|args, value| {
             args.print_request = Some(parts(value));
             Ok(())
         }),
     Opt::flag("print-lifetimes", "prints the lifetime of each connection")
         .details(&["One line `Connection lifetime = X` with milliseconds for each connection, as it ends."])
+        .conflicts(&[NOT_BESIDE_RESULT])
         .apply(|args, _| {
             args.print_lifetimes = true;
             Ok(())
@@ -79,6 +84,7 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
         .short('n')
         .classic_091()
         .details(&["Their sums are added to the report."])
+        .conflicts(&[NOT_BESIDE_RESULT])
         .apply(|args, _| {
             args.periodic_stats = true;
             Ok(())
@@ -89,6 +95,7 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
         .details(&["Once: the limit of open files, reply rates as they are sampled, and URIs of --wlog \
              and --wset. Twice: also a histogram of connection lifetimes. Three times: also the delay to \
              each next start."])
+        .conflicts(&[NOT_BESIDE_RESULT])
         .apply(|args, _| {
             args.verbose = args.verbose.saturating_add(1);
             Ok(())

@@ -9,6 +9,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("method", "S", "uses this request method")
         .classic()
         .details(&["Default: GET. It is sent as it is. --wsesslog names its own methods."])
+        .sets(&["request.method"])
         .apply(|args, value| {
             args.method = Some(value.bytes().to_vec());
             Ok(())
@@ -30,6 +31,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "3 speaks HTTP/3 over QUIC, which has TLS inside: the server is an https:// URL, or --ssl is \
              given. It goes over UDP, to the same address and port.",
         ])
+        .sets(&["request.version"])
         .apply(|args, value| {
             let version = parse_version(value.bytes());
             args.http_version =
@@ -44,6 +46,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              the byte of that number. An empty line in it ends the header, so that a body may follow; \
              over HTTP/2 it is refused, as --body gives a body there.",
         ])
+        .sets(&["request.extra_headers"])
         .apply(|args, value| {
             args.add_header = Some(value.bytes().to_vec());
             Ok(())
@@ -61,6 +64,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("no-host-hdr", "leaves out the Host line")
         .classic()
         .details(&["Over HTTP/2 it leaves out `:authority`."])
+        .sets(&["request.host_header"])
         .apply(|args, _| {
             args.no_host_header = true;
             Ok(())

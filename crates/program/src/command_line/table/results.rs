@@ -2,8 +2,9 @@
 
 use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
+use super::rules::{NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP};
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 
 /// Calls that `--exemplars` keeps at most.
@@ -24,9 +25,11 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "`-` writes it to standard output, which then carries nothing else: without secrets, and what had some \
              cannot be run again.",
     ])
+    .conflicts(&[any_of(&["steps=-"]).when("output=-").because("standard output has room for one of them")])
     .apply(|args, value| file(&mut args.results.output, value, StdoutMeans::Itself)),
     Opt::flag("json", "prints the result as a JSON document on standard output")
         .details(&["The same as `--output -`, and leaves --output FILE its file."])
+        .conflicts(&[any_of(&["steps=-"]).because("standard output has room for one of them")])
         .apply(|args, _| {
             args.results.prints_json = true;
             Ok(())
@@ -37,6 +40,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "writes the result as a page with charts, in one file that needs no network",
     )
     .common()
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD])
     .apply(|args, value| file(&mut args.results.html, value, StdoutMeans::Nothing)),
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
@@ -49,13 +53,16 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "FILE",
         "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
     )
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD])
     .apply(|args, value| file(&mut args.results.hgrm, value, StdoutMeans::Nothing)),
     Opt::with_value("svg", "FILE", "draws the percentiles of the latency as SVG")
         .details(&[
             "`httperf plot` draws a saved result over its time as well, in other sizes, and for dark pages.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| file(&mut args.results.svg, value, StdoutMeans::Nothing)),
     Opt::with_value("png", "FILE", "draws the percentiles of the latency as PNG")
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| file(&mut args.results.png, value, StdoutMeans::Nothing)),
     super::objectives::JUNIT,
     Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
@@ -72,6 +79,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
             "Each line is written when its second has ended, so that a run that is killed keeps all but \
              its last one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
         ])
+        .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| file(&mut args.interval_log, value, StdoutMeans::Nothing)),
     super::metrics::METRICS,
     super::metrics::LINGER,
@@ -106,6 +114,8 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         "breaks calls down by request target, or by the status of the reply",
     )
     .details(&["At most 100 groups; what comes after them is counted as `other`."])
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD])
+    .sets(&["recording.split"])
     .apply(|args, value| {
         args.results.split = Some(match value.bytes() {
             b"uri" => Split::Uri,
@@ -123,6 +133,8 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
          receive lag) is no part of its latency, service, response and transfer. A reply that the kernel \
          did not stamp ends when it is found; the report says how many those are. Sessions, and the calls \
          that follow a reply, go by the program's clock all the same."])
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD.when("clock=kernel")])
+    .sets(&["recording.clock"])
     .apply(|args, value| {
         args.results.clock = match value.bytes() {
             b"program" => ReplyClock::Program,
@@ -140,6 +152,8 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
          request to the kernel's giving them to the network device, and `kernel to kernel`, from then to \
          its receipt of the segment that completed the reply. The second is what server and network took, \
          without anything of this program. Each call that is asked about costs a few microseconds more."])
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP])
+    .sets(&["recording.kernel_sends"])
     .apply(|args, value| {
         args.results.kernel_sends = Some(positive(value)?);
         Ok(())
@@ -151,6 +165,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
     )
     .details(&["Default: full. It costs less than a tenth of the processor time of a request; the classic \
          record is there to show that. Without the full one there are no percentiles, and no run is VALID."])
+    .sets(&["recording.detail"])
     .apply(|args, value| {
         args.results.classic_record = match value.bytes() {
             b"classic" => true,

@@ -4,8 +4,9 @@ use httperf_plan::number::{self, Base};
 use httperf_plan::{Arrivals, Client, Step, units};
 
 use super::results::precision;
+use super::rules::NOT_FROM_CLASSIC_RECORD;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -15,6 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0, which starts each when the one before has ended. `inf` starts all at once. 2k is 2000, \
              600/m is 10 per second. The same as --period=d1/X; the last of --rate and --period counts.",
         ])
+        .sets(&["arrivals.deterministic"])
         .apply(|args, value| {
             if value.per_second().is_some_and(|rate| rate.is_nan() || rate < 0.0) {
                 return Err(value.expected("a rate above 0, or 0 for one after the other"));
@@ -38,6 +40,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "Default: 0, which starts each when the one before has ended. The intervals depend on \
              --client and on nothing else, so a run can be repeated exactly.",
     ])
+    .sets(&["arrivals"])
     .apply(|args, value| {
         args.arrivals = parse_period(value.bytes())?;
         Ok(())
@@ -55,6 +58,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
              counts from its end on.",
         ])
+        .sets(&["phases.warmup_ns"])
         .apply(|args, value| {
             args.results.warmup = seconds(value)?;
             Ok(())
@@ -64,6 +68,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
              time is over. Nothing is offered meanwhile, and rates do not count it.",
         ])
+        .needs(&[any_of(&["duration", "runtime"]).because("they say when nothing is offered any more")])
+        .sets(&["phases.drain_ns"])
         .apply(|args, value| {
             args.results.drain = seconds(value)?;
             Ok(())
@@ -76,6 +82,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .details(&["With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
              further than 5 % of its value to either side; at the latest with --runtime or its workload. \
              That takes 10 seconds or more. Looked at once a second."])
+    .conflicts(&[NOT_FROM_CLASSIC_RECORD])
+    .sets(&["until"])
     .apply(|args, value| {
         args.results.until = Some(precision(value)?);
         Ok(())
@@ -91,6 +99,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::flag("spin", "polls through the last stretch before a start instead of sleeping")
         .details(&["Starts keep closer to the schedule, at the price of a busy core."])
+        .sets(&["spin"])
         .apply(|args, _| {
             args.spin = true;
             Ok(())

@@ -4,8 +4,9 @@ use super::workload::parameter_error;
 use httperf_plan::number::{self, Base, Flaw, Scanned};
 use httperf_plan::units;
 
+use super::rules::BODIES;
 use crate::command_line::args::{Args, SessionArgs, SessionKind, os_string};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::{Opt, ParseStop, any_of};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -15,6 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Calls go in bursts of --burst-length; the last may be shorter. URIs come from --uri, --wlog \
              or --wset. Of several session workloads the last one on the command line runs.",
         ])
+        .sets(&["workload.sessions"])
         .apply(|args, value| {
             let calls = "bad number of calls per session (2nd param)";
             let Counts { count, second, think } = parse_counts("wsess", calls, value.bytes())?;
@@ -31,6 +33,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "Sessions take the definitions of the file in turn, from the first. X is the think time where \
              the file gives none. The file's format is described under FILES in the manual page.",
     ])
+    .conflicts(&[any_of(BODIES).because("the file says what calls send")])
     .apply(|args, value| {
         args.session = Some(parse_wsesslog(value.bytes())?);
         Ok(())

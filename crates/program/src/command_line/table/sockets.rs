@@ -1,5 +1,6 @@
 //! Time limits, and how sockets are made and closed.
 
+use super::rules::NOT_OVER_UDP;
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::bounded;
@@ -13,6 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              seconds after its first byte, whether or not bytes keep coming; expiry counts as client-timo \
              and closes the connection. The manual page has a section on choosing it.",
         ])
+        .sets(&["timeouts.timeout_ns"])
         .apply(|args, value| {
             args.timeout = seconds("illegal connect timeout", value)?;
             Ok(())
@@ -23,6 +25,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time \
              for a reply; if nothing is left of it, there is no limit.",
         ])
+        .sets(&["timeouts.think_timeout_ns"])
         .apply(|args, value| {
             args.think_timeout = seconds("illegal think timeout value", value)?;
             Ok(())
@@ -30,24 +33,26 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("send-buffer", "N", "asks for send buffers of N bytes")
         .classic()
         .details(&["Default: 4096."])
+        .sets(&["sockets.send_buffer"])
         .apply(|args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
-            args.sources.buffers_sized_by = Some("--send-buffer");
             args.sources.sizes_send_buffer = true;
             Ok(())
         }),
     Opt::with_value("recv-buffer", "N", "asks for receive buffers of N bytes")
         .classic()
         .details(&["Default: 16384."])
+        .sets(&["sockets.recv_buffer"])
         .apply(|args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
-            args.sources.buffers_sized_by = Some("--recv-buffer");
             args.sources.sizes_recv_buffer = true;
             Ok(())
         }),
     Opt::flag("close-with-reset", "closes connections with a TCP reset")
         .classic()
         .details(&["This leaves no port waiting on this machine, and is not how browsers close."])
+        .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.close_with_reset"])
         .apply(|args, _| {
             args.close_with_reset = true;
             Ok(())
@@ -55,6 +60,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("hog", "uses all local ports from 1024, not only those the kernel hands out")
         .classic()
         .details(&["Needed for more connections than there are ephemeral ports."])
+        .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.hog"])
         .apply(|args, _| {
             args.hog = true;
             Ok(())
@@ -71,6 +78,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "An address that this machine does not have is refused before the run. Servers are reached \
              over the IP version of these addresses, which must be the same for all.",
         ])
+        .sets(&["sockets.sources"])
         .apply(|args, value| {
             args.my_addresses.push(value.bytes().to_vec());
             Ok(())

@@ -3,8 +3,9 @@
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::rules::NOT_OVER_UDP;
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
-use crate::command_line::grammar::{Opt, Value};
+use crate::command_line::grammar::{Opt, Value, any_of};
 
 pub(super) const WAY: &[Opt<Args>] = &[
     Opt::with_value(
@@ -19,6 +20,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
              means the same as in front. An IPv6 address is written in brackets.",
         "May be given more than once: the first that fits counts.",
     ])
+    .conflicts(&[any_of(&["proxy"])])
     .apply(|args, value| {
         let connect_to = parse_connect_to(value.bytes());
         let expected = || value.expected("HOST:PORT:ADDR:PORT");
@@ -43,6 +45,8 @@ pub(super) const WAY: &[Opt<Args>] = &[
              The time until the tunnel is there belongs to the connect time and has --timeout for itself; \
              a tunnel that is refused counts as other. Variables such as http_proxy mean nothing here.",
         ])
+        .conflicts(&[NOT_OVER_UDP])
+        .sets(&["proxy"])
         .apply(|args, value| {
             let expected = || value.expected("a URL such as http://host:3128");
             args.sources.proxy = Some(parse_proxy(value.bytes()).ok_or_else(expected)?);
@@ -50,6 +54,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
         }),
     Opt::flag("proxy-tunnel", "asks the proxy for tunnels (CONNECT) even without TLS")
         .details(&["What goes through a tunnel is what a server would get without a proxy."])
+        .needs(&[any_of(&["proxy"])])
         .apply(|args, _| {
             args.sources.proxy_tunnel = true;
             Ok(())
@@ -62,6 +67,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             "The kernel then adapts them to each connection, as for most programs. Otherwise they are \
              fixed: see --send-buffer and --recv-buffer.",
         ])
+        .conflicts(&[any_of(&["send-buffer", "recv-buffer"])])
         .apply(|args, _| {
             args.sources.system_buffers = true;
             Ok(())
@@ -70,6 +76,8 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
         .details(&[
             "Default: yes. With no, a small segment waits until what was sent before it is acknowledged.",
         ])
+        .conflicts(&[NOT_OVER_UDP.when("tcp-nodelay=no")])
+        .sets(&["sockets.no_delay"])
         .apply(|args, value| {
             args.sources.no_delay = match value.bytes() {
                 b"yes" | b"true" | b"on" | b"1" => true,
@@ -84,6 +92,8 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              follow, whose connect time is then close to 0. Needs the first bit of net.ipv4.tcp_fastopen \
              here and the second at the server.",
         ])
+        .conflicts(&[NOT_OVER_UDP])
+        .sets(&["sockets.fast_open"])
         .apply(|args, _| {
             args.sources.fast_open = true;
             Ok(())
@@ -103,6 +113,8 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             "A number from 0 to 63, or a name: cs0 to cs7, af11 to af43, ef, va, le, df. It makes up the \
              upper six bits of what --tos sets.",
         ])
+        .conflicts(&[any_of(&["tos"])])
+        .sets(&["sockets.traffic_class"])
         .apply(|args, value| {
             let expected = || value.expected("a number from 0 to 63 or a name such as af21 or ef");
             args.sources.dscp = Some(parse_dscp(value).ok_or_else(expected)? << 2);
@@ -306,27 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
-        for (argv, message) in [
-            (&["--tos=4", "--dscp=ef"][..], "--dscp: expected no --tos beside it"),
-            (
-                &["--system-buffers", "--send-buffer=1"],
-                "--system-buffers: expected no --send-buffer beside it",
-            ),
-            (
-                &["--recv-buffer=1", "--system-buffers"],
-                "--system-buffers: expected no --recv-buffer beside it",
-            ),
-            (&["--proxy-tunnel"], "--proxy-tunnel: needs --proxy, which names the proxy"),
-            (&["--proxy=http://h", "--connect-to=:::"], "--connect-to: expected no --proxy beside it"),
-            (&["--proxy=http://h", "--unix-socket=s"], "--proxy: expected no --unix-socket beside it"),
-            (&["--unix-socket=s", "--connect-to=:::"], "--connect-to: expected no --unix-socket beside it"),
-            (&["--unix-socket=s", "--all-addresses"], "--all-addresses: expected no --unix-socket beside it"),
-            (&["--unix-socket=s", "--dscp=1"], "--dscp: expected no --unix-socket beside it"),
-            (&["--tcp-nodelay=maybe"], "--tcp-nodelay: expected yes or no, got `maybe`"),
-        ] {
-            check_error(argv, message);
-        }
+    fn the_last_choice_about_delays_counts() {
+        check_error(&["--tcp-nodelay=maybe"], "--tcp-nodelay: expected yes or no, got `maybe`");
         let last = parsed(&["--tcp-nodelay=no", "--tcp-nodelay=yes"]).unwrap();
         assert!(last.sources.no_delay);
     }

@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 use httperf_plan::{MalformedGoodput, ModelApi, StreamedReplies};
 
 use super::material::file;
+use super::rules::{FOR_PROMPTS, NOT_FROM_CLASSIC_RECORD, REQUESTS};
 use crate::command_line::args::Args;
-use crate::command_line::grammar::Opt;
+use crate::command_line::grammar::{Opt, any_of};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("stream", "auto|sse|off", "reads replies event by event as they stream in")
@@ -39,6 +40,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              without a reason for its end, and an error in a reply of status 200, count as unexpected replies.",
             "docs/guide/llm.md leads from a first request to the number of users that a deployment bears.",
         ])
+        .conflicts(&[
+            any_of(&["stream=off"]).because("answers are read as they stream in"),
+            NOT_FROM_CLASSIC_RECORD,
+        ])
         .apply(|args, value| match value.bytes() {
             b"openai" => {
                 args.material.replies.streams.model = Some(ModelApi::OpenAi);
@@ -59,6 +64,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              prompt the first follows again. Implies --llm openai, and --system-buffers unless --send-buffer or \
              --recv-buffer is given.",
         ])
+        .conflicts(&[
+            any_of(REQUESTS).because("the file says what is sent"),
+            any_of(&["targets"]),
+            any_of(&["stream=off"]).because("answers are read as they stream in"),
+            NOT_FROM_CLASSIC_RECORD,
+        ])
+        .sets(&["uris.prompts"])
         .apply(|args, value| {
             args.material.prompts.file = Some(file(value)?);
             args.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
@@ -66,9 +78,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("model", "NAME", "names the model for prompts that name none")
         .details(&[
-            "With --prompts, and with a trace of `httperf replay`. Without it, such a request has no `model`, and the \
-             server chooses.",
+            "Also for a trace that `httperf replay` makes requests of. Without it, such a request has no `model`, and \
+             the server chooses.",
         ])
+        .needs(&[FOR_PROMPTS])
+        .sets(&["uris.prompts.asking.model"])
         .apply(|args, value| {
             let name = std::str::from_utf8(value.bytes()).ok().filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| value.expected("the name of a model"))?;
@@ -76,7 +90,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("max-tokens", "N", "bounds answers to prompts that set no bound, in tokens")
-        .details(&["With --prompts. Without it, the server bounds them."])
+        .details(&["Without it, the server bounds them."])
+        .needs(&[FOR_PROMPTS])
+        .sets(&["uris.prompts.asking.max_tokens"])
         .apply(|args, value| {
             let bound = value.unsigned().and_then(NonZeroU64::new);
             let bound = bound.ok_or_else(|| value.expected("a number above 0"))?;
@@ -84,18 +100,20 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::flag("whole-answers", "asks for answers as a whole instead of streams")
-        .details(&["With --prompts. The first token of such an answer is there when all of it is."])
+        .details(&["The first token of such an answer is there when all of it is."])
+        .needs(&[FOR_PROMPTS])
         .apply(|args, _| {
             args.material.prompts.whole_answers = true;
             Ok(())
         }),
     Opt::with_value("goodput", "BOUNDS", "counts answers within bounds, such as 'ttft<500ms,tpot<50ms'")
         .details(&[
-            "With --llm. A good answer meets all bounds: of ttft and e2e, which count from the instant at which \
+            "A good answer meets all bounds: of ttft and e2e, which count from the instant at which \
              the call was due, and of tpot. The report has good answers per second, and as a share of the calls \
              that were due; --slo 'goodput>95%' makes an objective of the share. As other tools write bounds, \
              'ttft:500 tpot:50', numbers are milliseconds.",
         ])
+        .needs(&[any_of(&["llm", "prompts"]).because("--llm openai reads answers")])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).ok();
             let parsed = text.ok_or(MalformedGoodput).and_then(str::parse);
@@ -136,14 +154,6 @@ mod tests {
         let prompts = args.material.prompts;
         assert_eq!((prompts.model.as_deref(), prompts.max_tokens), (Some("m"), NonZeroU64::new(9)));
         assert!(prompts.whole_answers);
-        for other in
-            ["--body=x", "--method=PUT", "--targets=f", "--wlog=y,f", "--wset=1,0", "--wsesspage=1,1,0"]
-        {
-            let name = other.split('=').next().unwrap();
-            let expected = format!("--prompts: expected no {name} beside it, as the file says what is sent");
-            let stop = Args::default().parse(&words(&["--prompts=p", other])).unwrap_err();
-            assert_eq!(stop, ParseStop::rejected(expected), "{other}");
-        }
     }
 
     #[test]

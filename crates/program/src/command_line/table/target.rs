@@ -1,7 +1,8 @@
 //! The target: server, port and URI, also as one URL.
 
+use super::rules::NOT_OVER_UDP;
 use crate::command_line::args::{Args, TypedUrl, os_string};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::{Opt, ParseStop, any_of};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("server", "HOST", "connects to this host name or address")
@@ -52,12 +53,19 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. \
              With --wset it is what every generated name begins with, and has none.",
         ])
+        .sets(&["uris"])
         .apply(|args, value| {
             args.uri = Some(value.bytes().to_vec());
             Ok(())
         }),
     Opt::with_value("unix-socket", "PATH", "connects to this unix-domain socket instead of a TCP port")
         .details(&["--server and --server-name then only choose the Host line, and nothing is resolved."])
+        .conflicts(&[
+            any_of(&["proxy", "connect-to", "all-addresses"]),
+            any_of(&["tcp-fastopen", "tos", "dscp"]).because("such a socket speaks no TCP"),
+            any_of(&["clock=kernel", "kernel-sends"]).because("the kernel stamps nothing that goes that way"),
+            NOT_OVER_UDP,
+        ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
                 return Err(value.expected("the path of a socket"));

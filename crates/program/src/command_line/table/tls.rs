@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use httperf_plan::{CertificateCompression, TlsVersion};
 use httperf_proto::tls::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, SERVERS};
 
+use super::rules::{NOT_OVER_QUIC, SESSIONS};
 use crate::command_line::args::{Args, Protocol, os_string};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 
 /// A paragraph of each classic option that does not ask for TLS by itself.
 const ONLY_WITH_TLS: &str = "Has no effect without TLS.";
@@ -25,6 +26,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              ten in something other than TLS. If the first one fails and none succeeds, the exit status \
              is 255.",
         ])
+        .sets(&["tls"])
         .apply(|args, _| {
             args.tls.want("--ssl");
             Ok(())
@@ -42,6 +44,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          list is an error.",
         ONLY_WITH_TLS,
     ])
+    .conflicts(&[NOT_OVER_QUIC])
+    .sets(&["tls.ciphers"])
     .apply(|args, value| {
         args.tls.ciphers = Some(value.bytes().to_vec());
         Ok(())
@@ -127,6 +131,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              versions. --tls-min and --tls-max go before it.",
             IMPLIES_TLS,
         ])
+        .conflicts(&[NOT_OVER_QUIC.when("ssl-protocol of an older version")])
         .apply(|args, value| {
             args.tls.protocol = Some(parse_protocol(value)?);
             args.tls.want("--ssl-protocol");
@@ -156,6 +161,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
          also says which servers were seen to speak each group.",
         IMPLIES_TLS,
     ])
+    .sets(&["tls.groups"])
     .apply(|args, value| {
         if value.bytes() == b"help" {
             return Err(ParseStop::Print(group_table()));
@@ -173,6 +179,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("tls-max", "V", "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.3.", IMPLIES_TLS])
+        .conflicts(&[NOT_OVER_QUIC.when("tls-max below 1.3")])
         .apply(|args, value| {
             args.tls.max = Some(parse_version(value)?);
             args.tls.want("--tls-max");
@@ -235,6 +242,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              later one.",
         IMPLIES_TLS,
     ])
+    .conflicts(&[
+        any_of(SESSIONS).because("connections of a session resume unless --ssl-no-reuse is given"),
+        any_of(&["ssl-no-reuse"]),
+    ])
+    .sets(&["tls.resumption"])
     .apply(|args, value| {
         let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
         let percent =
@@ -251,6 +263,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              given.",
             IMPLIES_TLS,
         ])
+        .conflicts(&[
+            any_of(&["ssl-no-reuse", "tls-resume=0"]).because("only connections that resume send it"),
+        ])
         .apply(|args, _| {
             args.tls.early_data = true;
             args.tls.want("--tls-early-data");
@@ -262,6 +277,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              up to a second.",
             IMPLIES_TLS,
         ])
+        .conflicts(&[any_of(SESSIONS), any_of(&["tls-early-data"])])
         .apply(|args, _| {
             args.tls.handshake_only = true;
             args.tls.want("--tls-handshake-only");
@@ -273,6 +289,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "lets the server compress its certificate: zlib, brotli, or both",
     )
     .details(&["Default: neither. Separated by commas (RFC 8879; TLS 1.3 only).", IMPLIES_TLS])
+    .conflicts(&[
+        any_of(&["http-version=3"]).because("the library for QUIC takes no compressed certificates"),
+    ])
     .apply(|args, value| {
         args.tls.certificate_compression = parse_compression(value)?;
         args.tls.want("--tls-cert-compression");

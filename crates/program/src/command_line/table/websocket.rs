@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Answer, Every, Process, Template, token};
+use httperf_plan::{Answer, Every, Limits, Process, Template, token};
 
+use super::rules::FOR_WEBSOCKETS;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value, any_of};
 use crate::command_line::values::{positive_of, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -18,6 +19,26 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              at which they were sent; the messages that the server pushed, and the gaps between them; pings; and who \
              closed, with the code. The latency of such a call is that of its opening.",
         ])
+        .conflicts(&[
+            any_of(&[
+                "body",
+                "body-file",
+                "form",
+                "method",
+                "prompts",
+                "llm",
+                "targets",
+                "wsess",
+                "wsesslog",
+                "wsesspage",
+                "call-pause",
+                "tls-handshake-only",
+                "h2c-upgrade",
+                "record=classic",
+            ])
+            .because("calls open WebSockets"),
+        ])
+        .needs(&[any_of(&["http-version=1.1", "http-version=2"])])
         .apply(|args, _| {
             args.websockets.wanted = true;
             Ok(())
@@ -27,6 +48,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: the number of the message, from 0, and letters up to --ws-size. {seq} is the number of the message \
              on its WebSocket, {rand:LOW-HIGH} and {uuid} are those of --body.",
         ])
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             let text = Template::parse(value.bytes());
             let text = text.map_err(|expected| {
@@ -37,11 +59,20 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("ws-size", "N", "sends messages of N bytes on WebSockets")
         .details(&["Default: 32; at most 16,777,216. The number of a message is not cut, if it is longer."])
+        .conflicts(&[any_of(&["ws-send"]).because("the text has a size")])
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
-            args.websockets.size = Some(positive_of("a number of bytes", value)?);
+            let size = positive_of("a number of bytes", value)?;
+            let most = Limits::default().message_size;
+            if size.get() as usize > most {
+                let expected = format!("at most {most} bytes, the largest message that is sent and read");
+                return Err(value.expected(&expected));
+            }
+            args.websockets.size = Some(size);
             Ok(())
         }),
     Opt::flag("ws-binary", "sends binary messages on WebSockets instead of text")
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, _| {
             args.websockets.binary = true;
             Ok(())
@@ -51,6 +82,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "With `echo`, the default, the same message; with `any` the next one that comes; with `none` nothing. Each \
              message that answers none was pushed by the server.",
         ])
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             args.websockets.expect = Some(match value.bytes() {
                 b"echo" => Answer::Echo,
@@ -67,6 +99,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              intervals uniform between 0 and twice X, e for exponential ones. Default: none, which sends the next \
              message when the last is answered.",
         ])
+        .needs(&[
+            FOR_WEBSOCKETS,
+            any_of(&["ws-messages", "ws-for", "duration", "runtime"])
+                .because("one of them says when a WebSocket ends"),
+        ])
         .apply(|args, value| {
             args.websockets.every = Some(every(value)?);
             Ok(())
@@ -74,6 +111,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("ws-messages", "N", "sends N messages on a WebSocket, and closes it when they are answered")
         .details(&[
             "Default: 1, or any number with --ws-every or --ws-for. 0 sends none, and listens to what the server pushes.",
+        ])
+        .conflicts(&[
+            any_of(&["ws-send", "ws-size", "ws-binary", "ws-expect", "ws-every"])
+                .when("ws-messages=0")
+                .because("no message is sent"),
+        ])
+        .needs(&[
+            FOR_WEBSOCKETS,
+            any_of(&["ws-for", "duration", "runtime"])
+                .when("ws-messages=0")
+                .because("one of them says when a WebSocket ends"),
         ])
         .apply(|args, value| {
             let count = value.unsigned();
@@ -87,27 +135,32 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Messages that were sent by then are still waited for, within --timeout. Default: none; the run's end closes \
              those that are open.",
         ])
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             args.websockets.lasts = Some(duration(value)?);
             Ok(())
         }),
     Opt::with_value("ws-ping", "X", "sends a ping every X seconds on a WebSocket")
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             args.websockets.ping_every = Some(duration(value)?);
             Ok(())
         }),
     Opt::flag("ws-deflate", "offers to compress messages on WebSockets")
         .details(&["permessage-deflate (RFC 7692). The report says how many servers agreed, and bytes before and after."])
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, _| {
             args.websockets.deflate = true;
             Ok(())
         }),
     Opt::with_value("ws-fragment", "N", "sends messages on WebSockets in fragments of N bytes")
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             args.websockets.fragment = Some(positive_of("a number of bytes", value)?);
             Ok(())
         }),
     Opt::with_value("ws-protocol", "NAME[,NAME]", "offers these subprotocols for WebSockets")
+        .needs(&[FOR_WEBSOCKETS])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).ok();
             let names: Option<Vec<String>> = text.and_then(|text| {
@@ -200,40 +253,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         check_error(
-            &["http://h/", "--ws-every=1s"],
-            "--ws-every: expected a URL that begins with ws:// or wss://, or --websocket, got none",
-        );
-        check_error(
-            &["ws://h/", "--ws-messages=0", "--ws-size=9"],
-            "--ws-size: expected messages, got `--ws-messages=0`",
-        );
-        check_error(
-            &["ws://h/", "--ws-send=x", "--ws-size=9"],
-            "--ws-size: expected no --ws-send beside it, whose text has a size",
-        );
-        check_error(
             &["ws://h/", "--ws-size=16777217"],
             "--ws-size: expected at most 16777216 bytes, the largest message that is sent and read, got `16777217`",
-        );
-        check_error(
-            &["ws://h/", "--ws-every=1s"],
-            "--ws-every: needs --ws-for, --duration or --runtime, which say when a WebSocket ends",
-        );
-        check_error(
-            &["ws://h/", "--ws-messages=0"],
-            "--ws-messages=0: needs --ws-for, --duration or --runtime, which say when a WebSocket ends",
-        );
-        check_error(
-            &["ws://h/", "--body=x"],
-            "ws://: expected no --body beside it, as calls open WebSockets",
-        );
-        check_error(
-            &["--websocket", "--wsess=1,1,0"],
-            "--websocket: expected no session workload beside it, as calls open WebSockets",
-        );
-        check_error(
-            &["ws://h/", "--http-version=3"],
-            "ws://: expected --http-version 1.1 or 2 beside it, got `3`",
         );
         check_error(
             &["ws://h/", "--num-calls=2"],

@@ -12,6 +12,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
+        .sets(&["workload.connections.count"])
         .apply(|args, value| {
             let count = value.unsigned();
             args.num_conns =
@@ -22,6 +23,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
+        .sets(&["workload.connections.calls", "workload.calls.count"])
         .apply(|args, value| {
             let count = value.unsigned();
             args.num_calls = Some(count.ok_or_else(|| ParseStop::illegal("illegal number of calls", value))?);
@@ -35,6 +37,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              call of a burst goes alone and the others follow its reply. Over HTTP/2 they are concurrent \
              streams instead.",
         ])
+        .sets(&["workload.connections.burst"])
         .apply(|args, value| {
             let length = value.unsigned().and_then(NonZeroU64::new);
             args.burst_length = length.ok_or_else(|| ParseStop::illegal("illegal burst-length", value))?;

@@ -6,7 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::args::AbArgs;
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::grammar::{
+    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
+};
 use crate::command_line::outputs::TakesOutputs as _;
 use crate::command_line::table::{self, RUN};
 use crate::commands::compare::{FAIL_IF_DETAILS, FAIL_IF_HELP, tolerances};
@@ -36,12 +38,14 @@ const SIDES: &[Opt<AbArgs>] = &[
             "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
              of both.",
         ])
+        .needs(&[any_of(&["b"]).because("it may be empty")])
         .apply(|args, value| {
             args.a = Some(value.bytes().to_vec());
             Ok(())
         }),
     Opt::with_value("b", "OPTIONS", "options of a run for side B alone")
         .details(&["May be empty. Side A is the base, with which B is compared."])
+        .needs(&[any_of(&["a"]).because("it may be empty")])
         .apply(|args, value| {
             args.b = Some(value.bytes().to_vec());
             Ok(())
@@ -141,26 +145,27 @@ fn seconds(value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
 pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseStop> {
     let mut ab = AbArgs::default();
     (ab.run.results.warmup, ab.run.results.drain) = (WARMUP_S, DRAIN_S);
-    grammar::parse(&COMMAND, words, Order::from_environment(), &mut ab)?;
-    let [a, b] = match (&ab.a, &ab.b, &ab.words[..]) {
-        (None, None, [a, b]) => {
+    let order = Order::from_environment();
+    grammar::parse(&COMMAND, words, order, &mut ab)?;
+    rules::check_own(&COMMAND, words, order, &[])?;
+    ab.run.note_given(&COMMAND, words, order);
+    let [a, b] = match (ab.a.as_ref().zip(ab.b.as_ref()), &ab.words[..]) {
+        (None, [a, b]) => {
             if let Some(option) = ab.run.target_option() {
                 let message = format!("{option}: expected none beside two URLs, which say what is compared");
                 return Err(ParseStop::rejected(message));
             }
             [a, b].map(|url| (String::from_utf8_lossy(url).into_owned(), vec![os_string(url)]))
         }
-        (None, None, words) => {
+        (None, words) => {
             let message = format!("expected two URLs, or --a and --b, got {}", counted(words.len()));
             return Err(ParseStop::rejected(message));
         }
-        (Some(_), None, _) => return Err(ParseStop::rejected("--a: needs --b, which may be empty")),
-        (None, Some(_), _) => return Err(ParseStop::rejected("--b: needs --a, which may be empty")),
-        (Some(a), Some(b), words @ ([] | [_])) => {
+        (Some((a, b)), words @ ([] | [_])) => {
             words.iter().try_for_each(|url| take_url(&mut ab.run, url))?;
             [split("--a", a)?, split("--b", b)?]
         }
-        (Some(_), Some(_), words) => {
+        (Some(_), words) => {
             let message =
                 format!("expected one URL at most beside --a and --b, got {}", counted(words.len()));
             return Err(ParseStop::rejected(message));
@@ -172,6 +177,7 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
         let common = mem::take(&mut args.typed_urls);
         let placed = |stop| within(if ab.a.is_some() { option } else { "" }, stop);
         grammar::parse(&SIDE, &words, Order::Mixed, &mut args).map_err(placed)?;
+        args.note_given(&SIDE, &words, Order::Mixed);
         if args.typed_urls.is_empty() {
             args.typed_urls = common;
         }

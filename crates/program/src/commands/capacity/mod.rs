@@ -56,7 +56,9 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Takes the words behind `httperf capacity`.
 fn take(words: &[OsString], args: &mut CapacityArgs) -> Result<(), ParseStop> {
-    parse(&COMMAND, words, Order::from_environment(), args)?;
+    let order = Order::from_environment();
+    parse(&COMMAND, words, order, args)?;
+    args.run.note_given(&COMMAND, words, order);
     args.run.check_stray_words()?;
     args.prepare_search()
 }

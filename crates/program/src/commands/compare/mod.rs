@@ -14,6 +14,7 @@ use httperf_report::result::Document;
 use crate::command_line::args::os_string;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::outputs::{Outputs, ReadFile, TakesOutputs};
+use crate::command_line::table;
 use crate::commands::saved::read;
 use crate::runner::results::documents::DocumentFiles;
 use crate::terminal::messages::Program;
@@ -102,7 +103,8 @@ fn compare(program: &Program, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let named: Vec<Named<'_>> =
         names.iter().zip(&documents).map(|(name, document)| Named { name, document }).collect();
-    let comparison = results(named[0], &named[1..], &args.settings);
+    let settings = ComparisonSettings { options: table::plan_options(), ..args.settings.clone() };
+    let comparison = results(named[0], &named[1..], &settings);
     files.write_last(program, &comparison);
     let status = conclude(program, &comparison, Progress::new(program, args.outputs.form));
     Ok(if files.lack_something() { ExitCode::FAILURE } else { status })

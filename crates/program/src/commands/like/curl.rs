@@ -108,6 +108,8 @@ fn body(content: Content, load: &mut Load) -> Result<Body, String> {
                 load.headers.push(format!("Content-Type: multipart/form-data; boundary={boundary}"));
                 return argument(bytes, "-F");
             }
+            // The form has a type of its own, which names its boundary.
+            load.remove_header("Content-Type");
             let fields: Result<Vec<String>, String> =
                 fields.into_iter().map(|field| form_field(field, load)).collect();
             Ok(Body::Form(fields?))
@@ -165,6 +167,15 @@ mod tests {
 
     /// The page that explains the translations.
     const PAGE: &str = include_str!("../../../../../docs/guide/coming-from.md");
+
+    #[test]
+    fn a_form_with_a_file_has_a_type_of_its_own() {
+        let words = ["-F", "a=@missing", "-H", "Content-Type: multipart/form-data", "-H", "A: b", "http://h/"];
+        let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let (words, _) = (super::CURL.translate)(&words).unwrap().into_words();
+        let headers: Vec<_> = words.iter().filter(|word| word.to_string_lossy().contains(": ")).collect();
+        assert_eq!(headers, ["A: b"]);
+    }
 
     #[test]
     fn the_guide_has_each_option_of_curl() {

@@ -71,9 +71,13 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
         // No script knows this command from the classic tool.
         run.report = ReportForm::Full;
     }
+    if !is_model {
+        // Nothing plays the part of prompts.
+        run.brought.clear();
+    }
     if is_model {
         run.material.replies.streams.model.get_or_insert(ModelApi::OpenAi);
-        run.sources.system_buffers |= run.sources.buffers_sized_by.is_none();
+        run.sources.system_buffers |= run.leaves_buffers_open();
     }
     let plan = planning::plan_of_replay(program, &run, replay, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;

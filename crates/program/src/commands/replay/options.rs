@@ -10,8 +10,9 @@ use httperf_import::clients::By;
 use httperf_plan::prompts::Endpoint;
 
 use crate::command_line::args::{Args, STDOUT};
-use crate::command_line::grammar::parse::given;
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::grammar::{
+    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
+};
 use crate::command_line::values::{positive, seconds};
 use crate::command_line::{hints, table};
 use crate::commands::recordings;
@@ -60,6 +61,7 @@ const LOAD: &[Opt<ReplayArgs>] = &[
         }),
     Opt::with_value("spread", "X", "lets copies follow their client within X seconds of the recording's time")
         .details(&["Default: the mean pause between requests of a client."])
+        .needs(&[any_of(&["copies"])])
         .apply(|args, value| {
             args.spread = Some(Duration::from_secs_f64(seconds(value)?));
             Ok(())
@@ -101,6 +103,7 @@ const REQUESTS: &[Opt<ReplayArgs>] = &[
         "PATH is that of the requests, without a query; with `*` at its end, all that begin so. Content-Type follows \
          from the file's ending (json, xml, txt, html, csv, form), unless it was recorded or is given by --header.",
     ])
+    .needs(&[any_of(&["allow-unsafe"])])
     .apply(|args, value| {
         args.bodies.push(body_for(value)?);
         Ok(())
@@ -223,18 +226,20 @@ impl ReplayArgs {
         let order = Order::from_environment();
         grammar::parse(&COMMAND, words, order, &mut args)?;
         args.check_file()?;
-        let typed = given(&COMMAND, words, order);
-        if let Some(unfit) = typed.iter().find(|given| UNFIT.contains(&given.option.long)) {
+        args.run.note_given(&COMMAND, words, order);
+        // Which of the two it has is known when it has been read.
+        args.run.brought = vec!["prompts", "llm"];
+        if let Some(unfit) = args.run.given.iter().find(|given| UNFIT.contains(&given.option.long)) {
             let message =
-                format!("--{} cannot be given with a recording, which says that itself", unfit.option.long);
+                format!("--{} cannot be used with a recording: it says that itself", unfit.option.long);
             let hint =
                 (unfit.option.long == "rate").then(|| "--speed and --copies change the load".to_owned());
             return Err(ParseStop::rejected(message).with_hint(hint));
         }
         args.check_server()?;
-        args.check_fit()?;
+        let has_copies = args.copies.is_some_and(|copies| copies.get() > 1);
+        rules::check_own(&COMMAND, words, order, &[("copies", has_copies)])?;
         args.run.check()?;
-        args.run.check_stdout()?;
         Ok(args)
     }
 
@@ -281,21 +286,6 @@ impl ReplayArgs {
             None => "expected the URL of the server behind the recording, got none".to_owned(),
         };
         Err(ParseStop::rejected(message).with_hint(Some(USAGE.to_owned())))
-    }
-
-    /// Refuses options without effect.
-    fn check_fit(&self) -> Result<(), ParseStop> {
-        let copies = self.copies.map_or(1, NonZeroU32::get);
-        let without = |option: &str, needed: &str| {
-            Err(ParseStop::rejected(format!("{option}: does nothing without {needed}")))
-        };
-        if self.spread.is_some() && copies == 1 {
-            return without("--spread", "--copies");
-        }
-        if !self.bodies.is_empty() && !self.allows_unsafe {
-            return without("--body-for", "--allow-unsafe");
-        }
-        Ok(())
     }
 }
 

@@ -187,7 +187,6 @@ impl RunArgs {
             );
         }
         check_kind(&args.file)?;
-        args.run.check_stdout()?;
         Ok(args)
     }
 
@@ -242,7 +241,7 @@ pub(super) fn check_fit(words: &[OsString]) -> Result<(), ParseStop> {
     let typed = given(&COMMAND, words, Order::from_environment());
     match typed.iter().find(|given| UNFIT.contains(&given.option.long)) {
         Some(unfit) => Err(ParseStop::rejected(format!(
-            "--{} cannot be given with a workload file, which says that itself",
+            "--{} cannot be used with a workload file: it says that itself",
             unfit.option.long
         ))),
         None => Ok(()),
@@ -342,9 +341,14 @@ pub(super) fn join(file: &WorkloadFile, words: &[OsString]) -> Result<Args, Vec<
         let tls = grammar::parse(&table::COMMAND, &["--ssl".into()], Order::from_environment(), &mut args);
         tls.expect("the option takes no value");
     }
-    let mut joined = RunArgs { run: args, ..RunArgs::default() };
-    grammar::parse(&COMMAND, words, Order::from_environment(), &mut joined)
-        .expect("the words were read once before");
+    let (mut joined, order) = (RunArgs { run: args, ..RunArgs::default() }, Order::from_environment());
+    grammar::parse(&COMMAND, words, order, &mut joined).expect("the words were read once before");
+    joined.run.note_given(&COMMAND, words, order);
+    // Its scenarios have a schedule of their own, which may end by itself.
+    joined.run.brought = vec!["rate", "concurrency", "duration"];
+    if !file.objectives.all.is_empty() || !file.objectives.scoped.is_empty() {
+        joined.run.brought.push("slo");
+    }
     Ok(joined.run)
 }
 
@@ -384,8 +388,10 @@ fn checked_words(
         };
         words.push(OsString::from(word));
     }
-    let parsed = grammar::parse(&table::COMMAND, &words, Order::from_environment(), args);
+    let order = Order::from_environment();
+    let parsed = grammar::parse(&table::COMMAND, &words, order, args);
     parsed.map_err(|stop| option.problem(&stop.text(), None))?;
+    args.note_given(&table::COMMAND, &words, order);
     Ok(words)
 }
 

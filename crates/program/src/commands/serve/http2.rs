@@ -5,29 +5,24 @@ use std::ops::RangeInclusive;
 use httperf_origin::{Http2, parse_size};
 
 use super::ServeArgs;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Rule, Value, any_of};
 
 /// Arguments about HTTP/2.
 #[derive(Debug, Default)]
 pub(super) struct Http2Args {
     is_unwanted: bool,
     config: Http2,
-    /// The first option that says how it is to be spoken.
-    first: Option<&'static str>,
 }
 
 impl Http2Args {
     /// Its meaning.
-    pub(super) fn config(self) -> Result<Option<Http2>, ParseStop> {
-        match (self.is_unwanted, self.first) {
-            (false, _) => Ok(Some(self.config)),
-            (true, None) => Ok(None),
-            (true, Some(option)) => {
-                Err(ParseStop::rejected(format!("--{option}: expected no --no-http2 beside it")))
-            }
-        }
+    pub(super) fn config(self) -> Option<Http2> {
+        (!self.is_unwanted).then_some(self.config)
     }
 }
+
+/// For what is said about HTTP/2.
+const NOT_WITHOUT_HTTP2: Rule = any_of(&["no-http2"]);
 
 pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::flag("no-http2", "speaks only HTTP/1")
@@ -43,9 +38,10 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::with_value("h2-window", "N", "lets clients send N bytes of a request's body ahead on each stream")
         .details(&["Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the \
              streams of its connection, by a SETTINGS frame."])
+        .conflicts(&[NOT_WITHOUT_HTTP2])
         .apply(|args, value| {
             let size = size("a window of 1 to 2147483647 bytes", WINDOWS, value)?;
-            with(args, value).window = size;
+            args.http2.config.window = size;
             Ok(())
         }),
     Opt::with_value(
@@ -57,32 +53,36 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         "Default: 1m. From 1 byte to 2147483647. HTTP/2 grants 65535 at first: less takes effect when \
          those are used up.",
     ])
+    .conflicts(&[NOT_WITHOUT_HTTP2])
     .apply(|args, value| {
         let size = size("a window of 1 to 2147483647 bytes", WINDOWS, value)?;
-        with(args, value).connection_window = size;
+        args.http2.config.connection_window = size;
         Ok(())
     }),
     Opt::with_value("h2-max-streams", "N", "lets clients have N streams open at once on a connection")
         .details(&["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."])
+        .conflicts(&[NOT_WITHOUT_HTTP2])
         .apply(|args, value| {
             let streams = value.unsigned().and_then(|streams| u32::try_from(streams).ok());
             let streams = streams.filter(|&streams| streams > 0);
-            with(args, value).streams =
+            args.http2.config.streams =
                 streams.ok_or_else(|| value.expected("a number of streams above 0"))?;
             Ok(())
         }),
     Opt::with_value("h2-max-frame", "N", "lets clients send frames of up to N bytes")
         .details(&["Default: 16k, which is the least. At most 16777215."])
+        .conflicts(&[NOT_WITHOUT_HTTP2])
         .apply(|args, value| {
             let size = size("a frame size of 16384 to 16777215 bytes", FRAMES, value)?;
-            with(args, value).frame_size = size;
+            args.http2.config.frame_size = size;
             Ok(())
         }),
     Opt::with_value("h2-header-table", "N", "lets clients compress headers by a table of N bytes")
         .details(&["Default: 4k. With 0 they can use no table but the fixed one."])
+        .conflicts(&[NOT_WITHOUT_HTTP2])
         .apply(|args, value| {
             let size = size("a table of 0 to 1048576 bytes", TABLES, value)?;
-            with(args, value).header_table = size;
+            args.http2.config.header_table = size;
             Ok(())
         }),
 ];
@@ -91,12 +91,6 @@ const WINDOWS: RangeInclusive<u32> = 1..=(1 << 31) - 1;
 const FRAMES: RangeInclusive<u32> = 1 << 14..=(1 << 24) - 1;
 /// HTTP/2 would allow more, and each connection could make the server hold as much.
 const TABLES: RangeInclusive<u32> = 0..=1 << 20;
-
-/// The part of the arguments that this option is for.
-fn with<'a>(args: &'a mut ServeArgs, value: Value<'_>) -> &'a mut Http2 {
-    args.http2.first.get_or_insert(value.option());
-    &mut args.http2.config
-}
 
 fn size(expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<u32, ParseStop> {
     let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
@@ -169,7 +163,7 @@ mod tests {
     fn without_http_2_nothing_can_be_said_about_it() {
         check_rejected(
             &["--h2-max-streams=7", "--no-http2", "--h2-window=1"],
-            "--h2-max-streams: expected no --no-http2 beside it",
+            "--h2-window cannot be used with --no-http2",
         );
     }
 }

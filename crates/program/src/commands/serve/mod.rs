@@ -22,7 +22,7 @@ use self::http2::Http2Args;
 use self::http3::Http3Args;
 use self::tls::TlsArgs;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
 use crate::terminal::messages::Program;
 
 /// Runs `httperf serve` with these words behind it, until a signal ends it. `program` is the program itself.
@@ -72,7 +72,9 @@ struct ServeSettings {
 
 fn settings(words: &[OsString]) -> Result<ServeSettings, ParseStop> {
     let mut args = ServeArgs::default();
-    grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
+    let order = Order::from_environment();
+    grammar::parse(&COMMAND, words, order, &mut args)?;
+    rules::check_own(&COMMAND, words, order, &[("tls-tickets=off", args.tls.has_no_tickets)])?;
     args.settings()
 }
 
@@ -113,14 +115,10 @@ impl ServeArgs {
     fn settings(mut self) -> Result<ServeSettings, ParseStop> {
         let faults = FaultMix::new(self.faults)
             .map_err(|too_many| ParseStop::rejected(format!("--fault: {too_many}")))?;
-        let capacity = match (self.rate, self.queue) {
-            (Some(rate), queue) => Some(ServerCapacity { rate, queue }),
-            (None, None) => None,
-            (None, Some(_)) => return Err(ParseStop::rejected("--queue: expected --capacity beside it")),
-        };
+        let capacity = self.rate.map(|rate| ServerCapacity { rate, queue: self.queue });
         let certificate_file = self.tls.certificate_file.take();
         let tls = self.tls.config(&self.config.listen)?;
-        let http2 = self.http2.config()?;
+        let http2 = self.http2.config();
         let http3 = self.http3.config(&self.config.listen, tls.as_ref())?;
         let config = Config { faults, capacity, tls, http2, http3, ..self.config };
         Ok(ServeSettings { config, certificate_file })
@@ -213,6 +211,7 @@ const TIME: &[Opt<ServeArgs>] = &[
     }),
     Opt::with_value("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
         .details(&["Default: any number may wait."])
+        .needs(&[any_of(&["capacity"])])
         .apply(|args, value| {
             args.queue = Some(number("a number of requests", value)?);
             Ok(())
@@ -468,7 +467,7 @@ mod tests {
 
     #[test]
     fn options_that_do_not_fit_together_are_refused() {
-        check_rejected(&["--queue=5"], "--queue: expected --capacity beside it");
+        check_rejected(&["--queue=5"], "--queue needs --capacity");
         check_rejected(
             &["--fault=reset:0.75", "--fault=stall:0.5"],
             "--fault: expected probabilities that sum to 1 at most, got 1.25",

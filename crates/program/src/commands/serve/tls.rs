@@ -11,7 +11,7 @@ use httperf_origin::{parse_certificate_compression, parse_tls_version};
 use httperf_plan::{CertificateCompression, Endpoint, Identity, TlsVersion};
 
 use super::{ServeArgs, read};
-use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::grammar::{Opt, ParseStop, any_of};
 
 /// Arguments about TLS.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct TlsArgs {
     min: Option<TlsVersion>,
     max: Option<TlsVersion>,
     ciphers: Option<Ciphers>,
-    has_no_tickets: bool,
+    pub(super) has_no_tickets: bool,
     early_data: bool,
     requests_client_certificate: bool,
     requires_client_certificate: bool,
@@ -73,9 +73,6 @@ impl TlsArgs {
         if !self.early_data {
             return Ok(if self.has_no_tickets { Tickets::Off } else { Tickets::On });
         }
-        if self.has_no_tickets {
-            return Err(ParseStop::rejected("--tls-early-data: expected no --tls-tickets=off beside it"));
-        }
         if versions.max() != TlsVersion::Tls13 {
             let newest = version_name(versions.max());
             return Err(ParseStop::rejected(format!(
@@ -87,14 +84,8 @@ impl TlsArgs {
 
     fn credentials(&self, listen: &Endpoint) -> Result<Credentials, ParseStop> {
         let Some(certificate) = &self.certificate else {
-            if self.key.is_some() {
-                return Err(ParseStop::rejected("--tls-cert-key: expected --tls-cert beside it"));
-            }
             return Ok(Credentials::self_signed(self.key_type.unwrap_or_default(), listen));
         };
-        if self.key_type.is_some() {
-            return Err(ParseStop::rejected("--tls-key-type: expected no --tls-cert beside it"));
-        }
         let (key_option, key) = match &self.key {
             Some(key) => ("--tls-cert-key", key),
             None => ("--tls-cert", certificate),
@@ -151,6 +142,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
              few clients take.",
             IMPLIES_TLS,
         ])
+        .conflicts(&[any_of(&["tls-cert"]).because("its key has a type already")])
         .apply(|args, value| {
             let key_type = read(value, str::parse)?;
             wanted(args).key_type = Some(key_type);
@@ -168,6 +160,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         }),
     Opt::with_value("tls-cert-key", "FILE", "uses the private key in this file with --tls-cert")
         .details(&["In PEM, and not encrypted.", IMPLIES_TLS])
+        .needs(&[any_of(&["tls-cert"])])
         .apply(|args, value| {
             wanted(args).key = Some(value.os_str().into());
             Ok(())
@@ -233,6 +226,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         }),
     Opt::flag("tls-early-data", "accepts requests with the first flight of resumed handshakes (0-RTT)")
         .details(&["Nothing guards against their replay. Needs TLS 1.3 and tickets.", IMPLIES_TLS])
+        .conflicts(&[any_of(&["tls-tickets=off"])])
         .apply(|args, _| {
             wanted(args).early_data = true;
             Ok(())
@@ -383,10 +377,13 @@ mod tests {
             ),
             (
                 &["--tls-early-data", "--tls-tickets=off"],
-                "--tls-early-data: expected no --tls-tickets=off beside it",
+                "--tls-early-data cannot be used with --tls-tickets=off",
             ),
-            (&["--tls-cert-key=x"], "--tls-cert-key: expected --tls-cert beside it"),
-            (&["--tls-cert=x", "--tls-key-type=ed25519"], "--tls-key-type: expected no --tls-cert beside it"),
+            (&["--tls-cert-key=x"], "--tls-cert-key needs --tls-cert"),
+            (
+                &["--tls-cert=x", "--tls-key-type=ed25519"],
+                "--tls-key-type cannot be used with --tls-cert: its key has a type already",
+            ),
         ] {
             check_rejected(argv, expected);
         }

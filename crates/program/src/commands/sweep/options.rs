@@ -8,7 +8,9 @@ use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 use super::args::SweepArgs;
 use super::rates;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::grammar::{
+    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
+};
 use crate::command_line::outputs::{Outputs, TakesOutputs as _};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
@@ -42,6 +44,10 @@ const RATES: &[Opt<SweepArgs>] = &[
          measured (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a \
          session workload it ends with those, without a warm-up.",
     ])
+    .conflicts(&[
+        any_of(&["request-rates"]),
+        any_of(&["request-period"]).because("--request-rates has rates of calls"),
+    ])
     .apply(|args, value| {
         args.rates = Some(parsed_rates(value)?);
         Ok(())
@@ -53,6 +59,7 @@ const RATES: &[Opt<SweepArgs>] = &[
     )
     .details(&["As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
          --request-period sets the kind of the intervals."])
+    .conflicts(&[any_of(&["period"]).because("--rates has rates of connections")])
     .apply(|args, value| {
         args.request_rates = Some(parsed_rates(value)?);
         Ok(())
@@ -80,6 +87,7 @@ const RATES: &[Opt<SweepArgs>] = &[
         }),
     Opt::with_value("seed", "N", "seeds the random numbers of --order=random with N")
         .details(&["Default: 1. The same seed gives the same order."])
+        .needs(&[any_of(&["order=random"])])
         .apply(|args, value| {
             let seed = value.unsigned().ok_or_else(|| value.expected("a whole number"))?;
             args.seed = Some(seed);
@@ -168,7 +176,9 @@ const NOT_GIVEN: f64 = f64::NAN;
 pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
     let mut args = SweepArgs::default();
     (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
-    grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
+    let order = Order::from_environment();
+    grammar::parse(&COMMAND, words, order, &mut args)?;
+    args.run.note_given(&COMMAND, words, order);
     if let Some(word) = args.run.stray_words.first() {
         return Err(args.run.stray_word(word));
     }
@@ -177,6 +187,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
         return Ok(args);
     }
     check(&args)?;
+    rules::check_own(&COMMAND, words, order, &[("order=random", args.shuffled)])?;
     complete(&mut args)?;
     args.run.check()?;
     Ok(args)
@@ -200,9 +211,7 @@ fn check_resumed(args: &SweepArgs) -> Result<(), ParseStop> {
     (others.outputs, others.resume) = (Outputs::default(), None);
     (others.strict, others.quiet) = (false, false);
     (others.run.results.warmup, others.run.results.drain) = (0.0, 0.0);
-    let is_given = |seconds: f64| !seconds.is_nan();
-    let results = &args.run.results;
-    if others != SweepArgs::default() || is_given(results.warmup) || is_given(results.drain) {
+    if others != SweepArgs::default() {
         return Err(ParseStop::rejected(
             "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
              the file says what a run is",
@@ -223,10 +232,6 @@ fn check(given: &SweepArgs) -> Result<(), ParseStop> {
             "expected --rates or --request-rates, such as --rates=100..1000/100",
         ),
         (
-            given.rates.is_some() && given.request_rates.is_some(),
-            "--rates: expected no --request-rates beside it",
-        ),
-        (
             is_constant(starts) || calls.as_ref().is_some_and(is_constant),
             "--rate: expected none beside the rates of a sweep, nor a constant --period",
         ),
@@ -235,15 +240,6 @@ fn check(given: &SweepArgs) -> Result<(), ParseStop> {
             "--period: expected intervals of the kinds d, u or e beside the rates of a sweep, got a cycle \
              of rates",
         ),
-        (
-            given.rates.is_some() && calls.is_some(),
-            "--request-period: expected --request-rates beside it, got --rates",
-        ),
-        (
-            given.request_rates.is_some() && *starts != Arrivals::Sequential,
-            "--period: expected --rates beside it, got --request-rates",
-        ),
-        (given.seed.is_some() && !given.shuffled, "--seed: needs --order=random"),
         (run.results.until.is_some(), "--until: expected none in a sweep, whose runs are of equal length"),
         (
             run.results.objectives.abort,

@@ -18,7 +18,7 @@ use httperf_stats::TlsSummary;
 
 use self::experiment::{Candidate, Event, Experiment};
 use crate::command_line::args::{self, TypedUrl, Version};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
 use crate::command_line::outputs::{Outputs, TakesOutputs};
 use crate::command_line::planning;
 use crate::command_line::table;
@@ -129,7 +129,10 @@ fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
 
 fn parsed(words: &[OsString]) -> Result<TlsLabArgs, ParseStop> {
     let mut args = TlsLabArgs::default();
-    grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
+    let order = Order::from_environment();
+    grammar::parse(&COMMAND, words, order, &mut args)?;
+    let conditions = [("ciphers", !args.ciphers.is_empty()), ("http-version=3", args.is_over_quic())];
+    rules::check_own(&COMMAND, words, order, &conditions)?;
     args.check()?;
     Ok(args)
 }
@@ -207,11 +210,6 @@ impl TlsLabArgs {
             return Err(ParseStop::rejected("--groups: expected --ciphers beside an empty list"));
         }
         if self.is_over_quic() {
-            if !self.ciphers.is_empty() {
-                return Err(ParseStop::rejected(
-                    "--ciphers: expected no --http-version=3 beside it, which has no cipher suites of TLS 1.2 or older",
-                ));
-            }
             if let Some(group) = self.groups.iter().find(|group| ABSENT_GROUPS.contains(group)) {
                 return Err(ParseStop::rejected(format!(
                     "--groups: expected groups that QUIC's library has, got {group}, which is there over TCP alone"
@@ -289,6 +287,7 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
         .details(&["Default: none. Separated by commas or colons, as in \
              ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
              chosen."])
+        .conflicts(&[any_of(&["http-version=3"]).because("HTTP/3 always has TLS 1.3")])
         .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {

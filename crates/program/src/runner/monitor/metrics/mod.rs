@@ -47,7 +47,7 @@ pub(crate) struct MetricsSettings {
 impl MetricsSettings {
     /// The settings for a run of this name; `None` if nobody wants metrics.
     pub(crate) fn of(args: &MetricsArgs, run: &str, seat: Option<&Seat>) -> Option<Self> {
-        args.option()?;
+        args.are_taken().then_some(())?;
         let alone = seat.filter(|seat| !seat.meets());
         let about = About {
             run: run.to_owned(),
