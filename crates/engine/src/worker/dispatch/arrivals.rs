@@ -296,6 +296,11 @@ impl Cap {
     }
 }
 
+/// Returns whether an arrival finds most of the places free, so that nothing of ours delays it.
+pub(super) fn is_light(taken: usize, places: usize) -> bool {
+    taken.saturating_mul(4) <= places
+}
+
 /// The share of a shard in the arrivals of a schedule.
 #[derive(Clone, Copy)]
 struct Share {
