@@ -9,7 +9,7 @@ use super::source::Asks;
 use crate::Network;
 use crate::worker::SessionKey;
 use crate::worker::connections::{Cx, Opening, Owner};
-use crate::worker::run::NewCall;
+use crate::worker::run::{NewCall, Origin};
 
 impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// Takes in a session that begins.
@@ -93,15 +93,8 @@ impl<'a, P: Policy<'a, Own: Asks>> Dispatch<'a, P> {
         let clock = || cx.connections.wall_clock();
         let Some(request) = self.source.next(next, session, clock, cx.run) else { return false };
         let intended = session.ready_at;
-        let call = cx.run.create_call(NewCall {
-            session: key,
-            intended,
-            request,
-            shown_uri: None,
-            look: None,
-            recorded: None,
-            talk: None,
-        });
+        let new = NewCall { session: key, intended, request, origin: Origin::Source, talk: None };
+        let call = cx.run.create_call(new);
         session.slots[slot].queue.push_back(call);
         true
     }

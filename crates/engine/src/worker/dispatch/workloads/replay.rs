@@ -18,7 +18,7 @@ use crate::worker::dispatch::jars::Jars;
 use crate::worker::dispatch::policy::{Answered, Dispatch, Loss, Policy, Unit};
 use crate::worker::dispatch::session::{Session, Slot};
 use crate::worker::dispatch::turns::ARRIVALS_PER_TURN;
-use crate::worker::run::{NewCall, Run};
+use crate::worker::run::{NewCall, Origin, Run};
 use crate::worker::{CallKey, SessionKey};
 
 /// The time after which a client closes connections that it does not use. Most servers close them before.
@@ -259,15 +259,9 @@ impl<'a> Dispatch<'a, Replaying<'a>> {
             let target = session.target;
             let cookie = session.jars.header(target, &request.uri, || cx.connections.wall_clock());
             let made = self.source.recorded_request(self.plan, target, number, &request, cookie.as_deref());
-            let call = cx.run.create_call(NewCall {
-                session: key,
-                intended: due,
-                request: made,
-                shown_uri: None,
-                look: None,
-                recorded: Some(request),
-                talk: None,
-            });
+            let origin = Origin::Recorded(request);
+            let new = NewCall { session: key, intended: due, request: made, origin, talk: None };
+            let call = cx.run.create_call(new);
             if is_light {
                 cx.run.mark_light(call);
             }

@@ -18,7 +18,7 @@ use crate::worker::dispatch::arrivals::Due;
 use crate::worker::dispatch::jars::Jars;
 use crate::worker::dispatch::policy::{Answered, Conclusion, Dispatch, Loss, Policy, Timer, Unit};
 use crate::worker::dispatch::session::{Session, Slot};
-use crate::worker::run::{Look, NewCall, Run};
+use crate::worker::run::{Look, NewCall, Origin, Run};
 use crate::worker::{CallKey, SessionKey};
 use crate::{Network, Observation, StepSeen};
 
@@ -243,15 +243,9 @@ impl<'a> Dispatch<'a, ScenarioVisits<'a>> {
             failed: None,
         });
         let shown_uri = program.redacted(visit, request.target());
-        let call = cx.run.create_call(NewCall {
-            session: key,
-            intended: session.ready_at,
-            request,
-            shown_uri,
-            look,
-            recorded: None,
-            talk,
-        });
+        let origin = Origin::Step { look, shown_uri };
+        let new = NewCall { session: key, intended: session.ready_at, request, origin, talk };
+        let call = cx.run.create_call(new);
         let slot = session.queue_step(target, call);
         self.drive_slot(Owner { session: key, slot }, cx);
     }
