@@ -256,16 +256,8 @@ pub(super) struct Cap {
 }
 
 impl Cap {
-    pub(super) fn new(plan: &Plan, shard: Shard) -> Option<Self> {
-        let (most, excess) = match &plan.workload {
-            Workload::Connections(connections) => {
-                connections.max_open.map(|cap| (cap.connections, cap.excess))?
-            }
-            Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
-            Workload::Scenarios(scenarios) => (scenarios.max_open?, Excess::Waits),
-            Workload::Calls(_) | Workload::Replay(_) => return None,
-        };
-        Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
+    pub(super) fn new(most: u64, excess: Excess) -> Self {
+        Self { most, excess, room_since: None }
     }
 
     /// Returns the number of arrivals that may go on at once.

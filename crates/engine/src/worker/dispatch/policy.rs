@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU32;
 use std::time::SystemTime;
 
 use httperf_load::page::Link;
-use httperf_plan::{Plan, Shard};
+use httperf_plan::{Excess, Plan, Shard};
 use httperf_proto::HeaderBlock;
 use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::SlotMap;
@@ -104,6 +105,11 @@ pub(super) trait Policy<'a>: Sized {
         is_late: bool,
         cx: &mut Cx<'_, '_, N>,
     );
+
+    /// Returns the bound on arrivals that go on at once, in all shards, and the fate of those that find no room.
+    fn bound(&self) -> Option<(NonZeroU32, Excess)> {
+        None
+    }
 
     /// Returns whether no arrival is left for which there are requests.
     #[inline]
@@ -256,12 +262,13 @@ pub(super) trait Policy<'a>: Sized {
 
 impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     pub(super) fn new(plan: &'a Plan, shard: Shard, start: Instant, policy: P) -> Self {
+        let cap = policy.bound().map(|(most, excess)| Cap::new(shard.share(most.get().into()), excess));
         Self {
             plan,
             policy,
             sessions: SlotMap::with_key(),
             arrivals: Arrivals::new(plan, shard, start),
-            cap: Cap::new(plan, shard),
+            cap,
             noticed: start,
             source: Source::new(plan, shard),
             timers: BinaryHeap::new(),

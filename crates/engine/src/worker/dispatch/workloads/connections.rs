@@ -1,7 +1,9 @@
 //! The connection workload: each arrival is a connection, which makes its calls and is replaced by none.
 
+use std::num::NonZeroU32;
+
 use httperf_load::visit::Visit;
-use httperf_plan::{Arrivals as Pacing, Connections, Plan, UNLIMITED};
+use httperf_plan::{Arrivals as Pacing, Connections, Excess, Plan, UNLIMITED};
 
 use crate::Network;
 use crate::worker::connections::{Cx, Owner};
@@ -22,6 +24,7 @@ pub(in crate::worker::dispatch) struct SingleConnections {
     /// Calls that the server did not process, as it closed their connection, are made again on another: in a closed
     /// loop, and where calls are pipelined. Otherwise such a call ends with its connection.
     makes_calls_again: bool,
+    bound: Option<(NonZeroU32, Excess)>,
 }
 
 /// The calls of a connection.
@@ -38,6 +41,7 @@ impl SingleConnections {
             opens_without_calls: !plan.makes_calls(),
             makes_calls_again: connections.pipeline.get() > 1
                 || matches!(plan.arrivals, Pacing::Concurrent(_)),
+            bound: connections.max_open.map(|cap| (cap.connections, cap.excess)),
         }
     }
 }
@@ -58,6 +62,10 @@ impl<'a> Policy<'a> for SingleConnections {
     type Own = ConnectionCalls<'a>;
 
     const UNIT: Unit = Unit::Connection;
+
+    fn bound(&self) -> Option<(NonZeroU32, Excess)> {
+        self.bound
+    }
 
     fn start<N: Network>(
         dispatch: &mut Dispatch<'a, Self>,

@@ -1,5 +1,6 @@
 //! The workload of scenarios: each arrival is a visit, whose calls are made one after the other, each judged before the next.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -8,7 +9,7 @@ use httperf_load::scenario::{
     self, Action, Failed, Judgement, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit,
 };
 use httperf_plan::scenario::{Reach, Scenarios};
-use httperf_plan::{HttpVersion, Plan};
+use httperf_plan::{Excess, HttpVersion, Plan};
 use httperf_proto::http1;
 use httperf_proto::request::Request;
 use httperf_stats::{FailedLook, Fate, Instant, Lack, Mismatch, Obstacle, StepCall, StepPlace, VisitEnd};
@@ -82,6 +83,10 @@ impl<'a> Policy<'a> for ScenarioVisits<'a> {
     type Own = Box<Visit>;
 
     const UNIT: Unit = Unit::Session;
+
+    fn bound(&self) -> Option<(NonZeroU32, Excess)> {
+        self.scenarios.max_open.map(|most| (most, Excess::Waits))
+    }
 
     fn start<N: Network>(dispatch: &mut Dispatch<'a, Self>, arrival: Due, _: bool, cx: &mut Cx<'_, '_, N>) {
         let Due { index, at, .. } = arrival;

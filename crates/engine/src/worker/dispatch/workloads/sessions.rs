@@ -1,8 +1,10 @@
 //! The session workload: each arrival is a user, whose bursts of calls go over connections that replace each other.
 
+use std::num::NonZeroU32;
+
 use httperf_load::page::Link;
 use httperf_load::visit::Visit;
-use httperf_plan::{HttpVersion, Plan, Script, Sessions};
+use httperf_plan::{Excess, HttpVersion, Plan, Script, Sessions};
 use httperf_proto::HeaderBlock;
 
 use super::page::Page;
@@ -63,6 +65,10 @@ impl<'a> Policy<'a> for UserSessions<'a> {
     type Own = UserCalls<'a>;
 
     const UNIT: Unit = Unit::Session;
+
+    fn bound(&self) -> Option<(NonZeroU32, Excess)> {
+        self.sessions.max_open.map(|most| (most, Excess::Waits))
+    }
 
     fn start<N: Network>(dispatch: &mut Dispatch<'a, Self>, arrival: Due, _: bool, cx: &mut Cx<'_, '_, N>) {
         let Due { index, at, .. } = arrival;
