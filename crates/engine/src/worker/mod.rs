@@ -31,7 +31,7 @@ use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary, Vis
 use slotmap::new_key_type;
 
 use self::connections::{Connections, Cx, Sinks};
-use self::dispatch::Dispatch;
+use self::dispatch::AnyDispatch;
 use self::phases::Phases;
 use self::run::Run;
 use self::ticks::Ticks;
@@ -69,7 +69,7 @@ pub type RecordedRequests = Box<dyn Iterator<Item = DueRequest> + Send>;
 /// Carries out a plan, or one shard of it, over a [`Network`].
 pub struct Worker<'a, N: Network> {
     run: Run<'a>,
-    dispatch: Dispatch<'a>,
+    dispatch: AnyDispatch<'a>,
     connections: Connections<N>,
     phases: Phases,
     ticks: Ticks,
@@ -104,7 +104,7 @@ impl<'a, N: Network> Worker<'a, N> {
         }
         Self {
             run: Run::new(plan, shard, recorder, observer, start),
-            dispatch: Dispatch::new(plan, shard, start),
+            dispatch: AnyDispatch::new(plan, shard, start),
             connections: Connections::new(plan, security, network),
             ticks: Ticks::new(plan, start, phases.measured_from()),
             phases,
@@ -198,7 +198,7 @@ impl<'a, N: Network> Worker<'a, N> {
     }
 
     /// Borrows the policy, and all that its methods need.
-    fn parts(&mut self, now: Instant) -> (&mut Dispatch<'a>, &Phases, Cx<'_, 'a, N>) {
+    fn parts(&mut self, now: Instant) -> (&mut AnyDispatch<'a>, &Phases, Cx<'_, 'a, N>) {
         let cx = Cx { connections: &mut self.connections, run: &mut self.run, now };
         (&mut self.dispatch, &self.phases, cx)
     }
@@ -212,12 +212,11 @@ impl<'a, N: Network> Worker<'a, N> {
     /// Returns the instant at which the loop must wake if nothing becomes ready: `latest`, or one that is due before.
     fn next_instant(&mut self, latest: Instant) -> Instant {
         let start = self.run.start();
-        if self.connections.has_unread() || self.dispatch.can_serve() {
+        if self.connections.has_unread() {
             return start;
         }
         let sooner = |at: Instant, other: Option<Instant>| other.map_or(at, |other| at.min(other));
-        let next = sooner(latest, self.dispatch.next_arrival(start, &self.phases, &self.run));
-        let next = sooner(next, self.dispatch.next_timer());
+        let next = sooner(latest, self.dispatch.next_instant(start, &self.phases, &self.run));
         let next = sooner(next, self.connections.next_deadline());
         let next = sooner(next, self.phases.next_change());
         self.ticks.next(next, &self.phases, &self.run)
@@ -270,7 +269,7 @@ impl<'a, N: Network> Worker<'a, N> {
 
     /// Opens the connections of a pool, if the plan has one, and waits until they are there or have failed.
     fn open_pool(&mut self) -> io::Result<()> {
-        let count = self.dispatch.pool_size();
+        let count = self.dispatch.opened_before();
         if count == 0 {
             return Ok(());
         }
@@ -287,7 +286,7 @@ impl<'a, N: Network> Worker<'a, N> {
             let next = count.min(opened + room);
             for nth in opened..next {
                 let (dispatch, _, mut cx) = self.parts(now);
-                dispatch.open_of_pool(nth, &mut cx);
+                dispatch.open_before(nth, &mut cx);
             }
             opened = next;
             let is_open = self.connections.opening_count() == 0;
@@ -339,8 +338,7 @@ impl<'a, N: Network> Worker<'a, N> {
                     if self.phases.begin_draining() {
                         self.run.recorder.begin_draining(at);
                         let (dispatch, _, mut cx) = self.parts(now);
-                        dispatch.cut_connections(&mut cx);
-                        dispatch.finish_talks(&mut cx);
+                        dispatch.cut(&mut cx);
                     }
                 }
                 Phase::Drain => self.phases.end(),

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Workload};
 use httperf_proto::{Awaited, Engine, Protocol, Sent, quic};
-use httperf_stats::{Carrier, Failure, Instant};
+use httperf_stats::{Carrier, Failure, Instant, QuicTransport, SlowDetail};
 
+use super::datagram::Datagram;
 use super::progress::Stage;
 use super::protocol::SocketFigures;
-use super::quic::Datagram;
 use super::tls::Secured;
 use super::transport::Transport;
 use super::{Owner, at_instant, protocol};
-use crate::Observation;
 use crate::failure::Awaits;
 use crate::worker::CallKey;
 use crate::worker::run::Run;
+use crate::{Network, Observation};
 
 /// One connection.
 ///
@@ -329,6 +329,16 @@ impl<S> Connection<S> {
         if let (Some(quic), Some(datagram)) = (self.engine.quic(), self.transport.datagram_mut()) {
             let figures = datagram.take_figures(quic);
             run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures, socket));
+        }
+    }
+
+    /// Returns the state of its transport, for a call that is slow.
+    pub(super) fn slow_detail<N: Network<Socket = S>>(&self, network: &mut N) -> SlowDetail {
+        let quic = self.engine.quic();
+        SlowDetail {
+            transport: if quic.is_none() { network.transport(self.transport.socket()) } else { None },
+            quic: quic.map(|quic| QuicTransport { rtt: quic.rtt(), packets_lost: quic.packets_lost() }),
+            server_timing: None,
         }
     }
 

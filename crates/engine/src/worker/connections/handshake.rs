@@ -1,18 +1,15 @@
 //! TLS on a connection: from the handshake to the bytes that it protects.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use httperf_plan::HttpVersion;
-use httperf_proto::tls::{self, Kind, Progress};
-use httperf_stats::{
-    CauseKind, Certificate, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind,
-    Instant,
-};
+use httperf_proto::tls::{self, Progress};
+use httperf_stats::{CauseKind, Failure, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant};
 
 use super::connection::Connection;
 use super::progress::Stage;
 use super::tls::{Secured, Tls};
-use super::{Connections, EventKind, Handler, Sinks, at_instant};
+use super::{Connections, EventKind, Handler, Sinks, at_instant, outcomes};
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
 use crate::{Network, failure};
@@ -59,7 +56,8 @@ impl<N: Network> Connections<N> {
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, Some(tls), &[]);
                     let cause = failure::of_tls(&error);
-                    self.handshake_failed(key, HandshakeFailureClass::Protocol, error, to.run);
+                    let failure = outcomes::failed(HandshakeFailureClass::Protocol, error);
+                    self.handshake_failed(key, failure, to.run);
                     let now = self.network.now();
                     self.fail_and_tell(key, cause, now, to);
                     return;
@@ -91,7 +89,7 @@ impl<N: Network> Connections<N> {
         let (due, target) = (connection.due(), connection.target);
         let Some(secured) = connection.transport.secured() else { return };
         let handshake = secured.client().handshake();
-        let done = outcome(&handshake, now - secured.started());
+        let done = outcomes::done(&handshake, now - secured.started());
         let kind = done.kind;
         run.recorder.handshake_done(due, &done);
         if let Some(early) = secured.early_requests() {
@@ -100,7 +98,7 @@ impl<N: Network> Connections<N> {
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             run.recorder.certificate_shown(due, || {
-                secured.client().certificate(i64::try_from(unix_now).unwrap_or(i64::MAX)).map(shown)
+                secured.client().certificate(i64::try_from(unix_now).unwrap_or(i64::MAX)).map(outcomes::shown)
             });
         }
         let is_refused = secured.offered() && kind == HandshakeKind::Full;
@@ -149,14 +147,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Records a handshake that failed.
-    fn handshake_failed(
-        &mut self,
-        key: ConnectionKey,
-        class: HandshakeFailureClass,
-        error: tls::Failure,
-        run: &mut Run<'_>,
-    ) {
-        let failure = HandshakeFailure { class, reason: error.reason, details: error.details };
+    fn handshake_failed(&mut self, key: ConnectionKey, failure: HandshakeFailure, run: &mut Run<'_>) {
         let is_stranger =
             failure.is_not_tls() || run.plan.request.version.may_be_http2() && failure.is_no_protocol();
         run.recorder.handshake_failed(self.connections[key].due(), failure);
@@ -178,14 +169,7 @@ impl<N: Network> Connections<N> {
     /// A connection fails for a reason outside TLS. Records its handshake as failed, if it was to make one and has not
     /// made it.
     pub(super) fn record_insecure(&mut self, key: ConnectionKey, failure: Failure, run: &mut Run<'_>) {
-        let reason = match failure {
-            Failure::ClientTimeout => "no answer in time",
-            Failure::SocketTimeout => "the transport timed out",
-            Failure::Refused => "connection refused",
-            Failure::Reset => "the server closed the connection",
-            _ => "the transport failed",
-        };
-        self.record_insecure_because(key, reason, run);
+        self.record_insecure_because(key, outcomes::reason_of(failure), run);
     }
 
     /// As [`record_insecure`](Self::record_insecure), for this reason.
@@ -203,15 +187,13 @@ impl<N: Network> Connections<N> {
         if !transport.is_secured() {
             return;
         }
-        let error = tls::Failure::plain(reason);
-        let class = HandshakeFailureClass::Transport;
         match transport.stage() {
             Stage::Connecting | Stage::Tunnelling => {
-                let failure = HandshakeFailure { class, reason: error.reason, details: Vec::new() };
+                let failure = outcomes::cut_off(reason);
                 run.recorder.handshake_impossible(self.connections[key].due(), failure);
                 self.give_up_handshake(key);
             }
-            Stage::Handshaking => self.handshake_failed(key, class, error, run),
+            Stage::Handshaking => self.handshake_failed(key, outcomes::cut_off(reason), run),
             Stage::Established => {}
         }
     }
@@ -338,31 +320,4 @@ impl<N: Network> Connections<N> {
         }
         self.tell(key, EventKind::TicketSettled, now, to);
     }
-}
-
-/// Returns the outcome of a handshake that took this long.
-pub(super) fn outcome<'a>(handshake: &tls::Handshake<'a>, time: Duration) -> Handshake<'a> {
-    Handshake {
-        kind: match handshake.kind {
-            Kind::Full => HandshakeKind::Full,
-            Kind::Resumed => HandshakeKind::Resumed,
-            Kind::EarlyData => HandshakeKind::EarlyData,
-        },
-        time,
-        sent: handshake.sent,
-        received: handshake.received,
-        hello_retry: handshake.hello_retry,
-        version: handshake.version,
-        cipher: handshake.cipher,
-        group: handshake.group,
-        signature: handshake.signature,
-        protocol: handshake.protocol,
-        compressed_certificate: handshake.compressed_certificate,
-    }
-}
-
-/// Returns a server's certificate as it is recorded.
-pub(super) fn shown(certificate: tls::Certificate) -> Certificate {
-    let tls::Certificate { subject, key, chain_length, days_left } = certificate;
-    Certificate { subject, key, chain_length, days_left }
 }

@@ -11,48 +11,52 @@
 //! to a [`Handler`], which may give further commands before it returns.
 
 mod alternatives;
+mod closing;
 mod connection;
+mod datagram;
 mod deadlines;
+mod halts;
 mod handshake;
 mod inputs;
+mod openings;
+mod outcomes;
 mod progress;
 mod protocol;
 mod qlog;
 mod quic;
+mod quic_handshake;
+mod quic_inputs;
 mod resumption;
 mod sends;
 mod talks;
+mod timeouts;
 mod timers;
 mod tls;
 mod transport;
 mod tunnel;
+mod writes;
 
-use std::collections::VecDeque;
-use std::io;
 use std::time::{Duration, SystemTime};
 
 use bytes::BytesMut;
 use httperf_load::page::Link;
-use httperf_plan::{Endpoint, Plan};
+use httperf_plan::Plan;
 use httperf_proto::{CallId, HeaderBlock, Reuse, Undone, http1};
-use httperf_stats::{CauseKind, Failure, FailureCause, Instant, Mismatch};
+use httperf_stats::{Failure, FailureCause, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
 
 use self::alternatives::Alternatives;
 use self::connection::Connection;
 use self::deadlines::Deadlines;
-use self::progress::{Stage, Write};
 use self::protocol::Protocols;
 use self::quic::Quic;
 pub(super) use self::resumption::{KeptSession, Resumable};
 use self::timers::Timers;
 use self::tls::Tls;
-use self::transport::Transport;
 use self::tunnel::Tunnels;
 use super::run::Run;
 use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey};
-use crate::failure::{self, Awaits};
-use crate::{Network, Observation, Security};
+use crate::{Network, Security};
 
 /// The connections of a worker, with the network and all buffers they need.
 pub(super) struct Connections<N: Network> {
@@ -336,324 +340,6 @@ impl<N: Network> Connections<N> {
         self.connections[key].engine.pending().into_iter().map(CallKey::from)
     }
 
-    /// Initiates a connection.
-    ///
-    /// # Errors
-    /// Why it cannot be: that is counted.
-    #[inline(never)]
-    pub(super) fn open(&mut self, opening: Opening, run: &mut Run<'_>) -> Result<ConnectionKey, Failure> {
-        let Opening { owner, target, due, mut tls_session } = opening;
-        let serial = run.shard.nth(self.initiated);
-        let (source, endpoint) = run.plan.route(serial, target);
-        run.recorder.connection_opened(due);
-        let over_quic = match endpoint {
-            Endpoint::Tcp(server) => self.over_quic(target, *server, run.plan),
-            Endpoint::Unix(_) => None,
-        };
-        let opened = match &over_quic {
-            Some((server, _)) => self.network.open_datagrams(server),
-            None => self.network.open(endpoint),
-        };
-        let socket = match opened {
-            Ok(socket) => socket,
-            Err(error) => {
-                run.recorder.connection_closed(due, None);
-                return Err(Self::fail_to_open(due, &error, run));
-            }
-        };
-        run.recorder.connect_initiated(due, self.turn);
-        self.initiated += 1;
-        let now = self.network.now();
-        let (transport, engine) = match (&mut self.quic, over_quic) {
-            (Some(shared), Some((server, offer))) => {
-                let log = shared.log(serial, now - run.start());
-                let target_of = &run.plan.targets[target];
-                let begun = shared.connect(target, target_of, server, serial, tls_session, log, now);
-                let (connection, offered) = match begun {
-                    Ok(begun) => begun,
-                    Err(refusal) => {
-                        let cause = failure::of_tls(&refusal);
-                        let refused = quic::refused(refusal);
-                        self.alternative_failed(target, offer, due, refused.reason.clone(), run);
-                        run.recorder.handshake_failed(due, refused);
-                        run.recorder.connection_closed(due, None);
-                        let class = cause.class();
-                        run.recorder.failed(due, cause);
-                        return Err(class);
-                    }
-                };
-                if offer.is_some() {
-                    run.recorder.http2(due, |http2| http2.alt_svc.get_or_insert_default().followed += 1);
-                }
-                (Transport::over_datagrams(socket, offered, offer), self.protocols.http3_engine(connection))
-            }
-            _ => {
-                let secured = self.tls.as_mut().map(|tls| {
-                    let own = tls_session.take_if(|kept| matches!(kept, KeptSession::Tls(_)));
-                    let secured = tls.secure(target, &run.plan.targets[target], own, now);
-                    Box::new(secured)
-                });
-                (Transport::new(socket, secured), self.protocols.engine())
-            }
-        };
-        let key =
-            self.connections.insert(Connection::new(transport, engine, owner, target, serial, due, now));
-        let socket = self.connections[key].transport.socket();
-        let connected = match &over_quic {
-            Some((server, _)) => self.network.connect_datagrams(socket, poll_key(key), server, source),
-            None => self.network.connect(socket, poll_key(key), endpoint, source),
-        };
-        if let Err(error) = connected {
-            let failure = failure::of_io(&error, Awaits::Connect).class();
-            if failure == Failure::AddressUnavailable
-                && let Some(datagram) = self.connections[key].transport.datagram_mut()
-            {
-                // The lack of a local port is not the server's.
-                datagram.offer = None;
-            }
-            self.record_insecure(key, failure, run);
-            self.connections.remove(key);
-            run.recorder.connection_closed(due, None);
-            return Err(Self::fail_to_open(due, &error, run));
-        }
-        self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| now + limit));
-        Ok(key)
-    }
-
-    /// A connection never came to be watched.
-    fn fail_to_open(due: Instant, error: &io::Error, run: &mut Run<'_>) -> Failure {
-        let cause = run.cause_of(error, Awaits::Connect);
-        let class = cause.class();
-        run.recorder.failed(due, cause);
-        class
-    }
-
-    /// Gives a connection as many of these calls as it takes, from the first on.
-    #[inline]
-    pub(super) fn submit(
-        &mut self,
-        key: ConnectionKey,
-        calls: &mut VecDeque<CallKey>,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) {
-        let connection = &mut self.connections[key];
-        connection.expect_call(now);
-        while connection.engine.capacity() > 0
-            && let Some(key) = calls.pop_front()
-        {
-            let call = run.call_submitted(key, now);
-            let is_new = !connection.has_answered();
-            let request = self.protocols.form_of(call.request(), &connection.engine, is_new);
-            let submitted = connection.engine.submit(at_instant(now), key.into(), request);
-            submitted.expect("the engine has capacity");
-            if let Some(sends) = connection.transport.sends_mut()
-                && run.plan.recording.asks_of(run.call(key).serial())
-            {
-                sends.submitted(key);
-            }
-        }
-    }
-
-    /// Sends the calls that a connection was given, as far as its socket takes them. Returns the event if that ends
-    /// the connection.
-    #[inline]
-    pub(super) fn flush_submitted(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) -> Option<Event> {
-        if self.connections[key].engine.wants_write() {
-            return self.flush(key, now, run);
-        }
-        // A call that waits for a stream has its time limit as well.
-        self.refresh_deadline(key, run);
-        None
-    }
-
-    /// Writes until everything is written or the socket takes no more. Returns the event if that ends the connection.
-    ///
-    /// Not while the same connection's bytes are being used: what follows a reply there cannot answer a request that
-    /// goes out only now. It is flushed once they are used up.
-    fn flush(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Option<Event> {
-        let connection = self.connections.get(key)?;
-        if self.reading == Some(key) || connection.transport.is_broken() {
-            return None;
-        }
-        let mut buffer = std::mem::take(&mut self.write_buffer);
-        let outcome = self.write_out(key, &mut buffer, now, run);
-        self.write_buffer = buffer;
-        match outcome {
-            Ok(()) => {
-                self.refresh_deadline(key, run);
-                if self.quic.is_some() {
-                    self.set_timer(key);
-                }
-                None
-            }
-            Err(error) if self.drain_before_close(key, &error) => None,
-            Err(error) => Some(self.fail_io(key, &error, now, run)),
-        }
-    }
-
-    fn write_out(
-        &mut self,
-        key: ConnectionKey,
-        buffer: &mut Vec<u8>,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) -> io::Result<()> {
-        let connection = &mut self.connections[key];
-        loop {
-            let Connection { transport, engine, .. } = connection;
-            match transport.write(&mut self.network, self.tls.as_mut(), engine, buffer, now, run)? {
-                Write::Idle | Write::Blocked => return Ok(()),
-                Write::Sent { count, at, is_all } => {
-                    connection.handle_written(count, at, run);
-                    if !is_all {
-                        // There is room again when the poller says so, but for a signal that came in between.
-                        connection.engine.handle_blocked();
-                        if count > 0 {
-                            return Ok(());
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// After a failed write, has the buffered bytes read first: a server may answer before it has the whole request and
-    /// close, or say which calls it has not processed. Returns false if the connection should fail at once.
-    fn drain_before_close(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
-        let connection = &mut self.connections[key];
-        if !connection.transport.is_established()
-            || failure::of_io(error, Awaits::Reply).class() != Failure::Reset
-        {
-            return false;
-        }
-        connection.transport.handle_broken();
-        if !std::mem::replace(&mut connection.is_unread, true) {
-            self.unread.push(key);
-        }
-        true
-    }
-
-    /// A read or a write failed.
-    fn fail_io(&mut self, key: ConnectionKey, error: &io::Error, now: Instant, run: &mut Run<'_>) -> Event {
-        let cause = run.cause_of(error, self.connections[key].awaits(run));
-        if self.connections[key].is_idle() {
-            // Reset while idle is as good as closed while idle.
-            self.end(key, now, run)
-        } else {
-            self.record_insecure(key, cause.class(), run);
-            self.fail(key, cause, now, run)
-        }
-    }
-
-    /// A connection fails.
-    fn fail(&mut self, key: ConnectionKey, cause: FailureCause, now: Instant, run: &mut Run<'_>) -> Event {
-        let connection = &self.connections[key];
-        let failure = cause.class();
-        let cause = match (cause.kind, connection.engine.goaway()) {
-            // A server that ends a connection may have said why before.
-            (
-                CauseKind::ClosedUnanswered
-                | CauseKind::ClosedMidReply
-                | CauseKind::ResetUnanswered
-                | CauseKind::ResetMidReply,
-                Some(code),
-            ) => CauseKind::GoAway.with(code.name()),
-            _ => cause,
-        };
-        run.recorder.failed(connection.due_of(run), cause);
-        connection.record_silence(failure, run);
-        let (owner, has_answered) = (connection.owner, connection.has_answered());
-        // A connection that timed out took its time.
-        let is_unreached = connection.is_unreached() && failure != Failure::ClientTimeout;
-        let calls = self.retire(key, now, run);
-        let kind = EventKind::Lost(Lost { failure, has_answered, is_unreached, calls });
-        Event { connection: key, owner, kind }
-    }
-
-    /// The peer ended a connection while no reply was due.
-    fn end(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Event {
-        let owner = self.connections[key].owner;
-        let kind = EventKind::Ended(self.retire(key, now, run));
-        Event { connection: key, owner, kind }
-    }
-
-    /// Closes a connection. Returns its calls without a reply, in order, as if never sent.
-    pub(super) fn retire(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
-        self.keep_transport(key, now, run);
-        let calls: Vec<CallKey> = self.close(key, now, run);
-        calls.iter().for_each(|&call| run.reset_call(call, now));
-        calls
-    }
-
-    /// Keeps the state of a connection's transport for the calls that will not be answered on it.
-    pub(super) fn keep_transport(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
-        let connection = &self.connections[key];
-        for call in connection.engine.pending() {
-            run.keep_transport(call.into(), now, || quic::slow_detail(&mut self.network, connection));
-        }
-    }
-
-    /// Closes a connection and records its end. Returns its calls without a reply, in order.
-    pub(super) fn close(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Vec<CallKey> {
-        let Some(mut connection) = self.connections.remove(key) else { return Vec::new() };
-        connection.record_stalls(run);
-        connection.record_protocol(run);
-        let socket = quic::take_socket_figures(&mut self.network, self.quic.as_mut(), &mut connection);
-        // Its last datagram is one of those that it sent.
-        self.say_goodbye(&mut connection, now);
-        connection.record_counts(now, socket, run);
-        if connection.transport.stage() == Stage::Handshaking {
-            run.recorder.handshake_given_up(now);
-        }
-        self.deadlines.remove(poll_key(key));
-        if self.quic.is_some() {
-            self.timers.remove(key, connection.filed);
-        }
-        let lifetime = connection.has_answered().then(|| connection.age(now));
-        run.recorder.connection_closed(connection.due(), lifetime);
-        if let Some(lifetime) = lifetime
-            && run.plan.watch.lifetimes
-        {
-            run.observe(Observation::Lifetime { lifetime });
-        }
-        connection.engine.pending().into_iter().map(CallKey::from).collect()
-    }
-
-    /// Says that nothing more comes.
-    fn say_goodbye(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
-        if connection.engine.is_over_datagrams() {
-            self.close_quic(connection, now);
-            return;
-        }
-        let Connection { transport, engine, .. } = connection;
-        let stage = transport.stage();
-        match (transport.secured_mut(), &mut self.tls) {
-            (Some(secured), Some(tls)) => {
-                secured.close(tls, stage, engine);
-                transport.send_last(&mut self.network, Some(tls), &[]);
-            }
-            _ if stage == Stage::Established => {
-                transport.send_last(&mut self.network, None, engine.goodbye());
-            }
-            _ => {}
-        }
-    }
-
-    /// Closes the connections that have nothing outstanding.
-    pub(super) fn close_idle(&mut self, now: Instant, run: &mut Run<'_>) {
-        for key in self.connections.keys().collect::<Vec<_>>() {
-            if self.connections[key].engine.pending_count() == 0 {
-                self.close(key, now, run);
-            }
-        }
-    }
-
     /// Records the counts of all connections so far, in the phase to which `at` belongs.
     pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
         if run.may_have_streams() {
@@ -667,26 +353,5 @@ impl<N: Network> Connections<N> {
     /// Completes the files of `--qlog`. Returns how many lack something.
     pub(super) fn complete_qlogs(&mut self) -> u64 {
         self.quic.as_mut().map_or(0, Quic::complete_logs)
-    }
-
-    fn set_deadline(&mut self, key: ConnectionKey, deadline: Option<Instant>) {
-        self.deadlines.set(poll_key(key), deadline);
-    }
-
-    /// Sets the deadline that is in force: for the connect, for the request at the head of the queue to be written, or
-    /// for its reply.
-    fn refresh_deadline(&mut self, key: ConnectionKey, run: &Run<'_>) {
-        if run.plan.timeouts.reply().is_none() {
-            return;
-        }
-        let Some(connection) = self.connections.get(key) else { return };
-        if !connection.engine.is_in_order() && self.deadlines.get(poll_key(key)).is_some() {
-            // On shared connections deadlines are checked lazily: most calls are answered by then.
-            return;
-        }
-        if !connection.transport.is_established() || connection.is_idle() && connection.awaits_ticket() {
-            return;
-        }
-        self.deadlines.set(poll_key(key), connection.front_deadline(run));
     }
 }

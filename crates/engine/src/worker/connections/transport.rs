@@ -6,8 +6,8 @@ use httperf_proto::Engine;
 use httperf_stats::{Instant, KernelTimes};
 
 use super::at_instant;
+use super::datagram::Datagram;
 use super::progress::{Stage, Write, taken};
-use super::quic::Datagram;
 use super::sends::Sends;
 use super::tls::{Secured, Tls};
 use super::tunnel::Tunnel;

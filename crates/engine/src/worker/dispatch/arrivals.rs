@@ -256,16 +256,8 @@ pub(super) struct Cap {
 }
 
 impl Cap {
-    pub(super) fn new(plan: &Plan, shard: Shard) -> Option<Self> {
-        let (most, excess) = match &plan.workload {
-            Workload::Connections(connections) => {
-                connections.max_open.map(|cap| (cap.connections, cap.excess))?
-            }
-            Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
-            Workload::Scenarios(scenarios) => (scenarios.max_open?, Excess::Waits),
-            Workload::Calls(_) | Workload::Replay(_) => return None,
-        };
-        Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
+    pub(super) fn new(most: u64, excess: Excess) -> Self {
+        Self { most, excess, room_since: None }
     }
 
     /// Returns the number of arrivals that may go on at once.
@@ -294,6 +286,11 @@ impl Cap {
     pub(super) fn waited_until(&self, due: Instant) -> Option<Instant> {
         self.room_since.filter(|since| *since > due)
     }
+}
+
+/// Returns whether an arrival finds most of the places free, so that nothing of ours delays it.
+pub(super) fn is_light(taken: usize, places: usize) -> bool {
+    taken.saturating_mul(4) <= places
 }
 
 /// The share of a shard in the arrivals of a schedule.

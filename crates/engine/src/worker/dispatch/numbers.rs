@@ -12,6 +12,20 @@ pub(super) struct Numbers {
     given: u64,
 }
 
+/// The calls that were made for an arrival.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Issued {
+    arrival: u64,
+    count: u64,
+}
+
+impl Issued {
+    /// None of the arrival with this number.
+    pub(super) fn of(arrival: u64) -> Self {
+        Self { arrival, count: 0 }
+    }
+}
+
 /// The order that numbers follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
@@ -37,13 +51,15 @@ impl Numbers {
         Self { order, shard, given: 0 }
     }
 
-    /// The number of the next call, which is the `issued`-th (from 0) of its arrival.
-    pub(super) fn next(&mut self, arrival: u64, issued: u64) -> u64 {
+    /// Returns the number of the next call of an arrival, and counts the call.
+    pub(super) fn next(&mut self, issued: &mut Issued) -> u64 {
         let made = self.shard.nth(self.given);
         self.given += 1;
+        let Issued { arrival, count } = *issued;
+        issued.count += 1;
         match self.order {
             Order::Made | Order::MadeApart => made,
-            Order::Schedule { per_arrival } => arrival.wrapping_mul(per_arrival).wrapping_add(issued),
+            Order::Schedule { per_arrival } => arrival.wrapping_mul(per_arrival).wrapping_add(count),
         }
     }
 
@@ -85,11 +101,19 @@ mod tests {
     fn the_numbers_of_a_schedule_do_not_depend_on_the_order_of_calls() {
         let mut plan = connections(10, 3, 1);
         plan.change(|plan| (plan.arrivals, plan.threads) = (at_once(2), Some(nonzero(2))));
+        let next =
+            |numbers: &mut Numbers, arrival: u64, count: u64| numbers.next(&mut Issued { arrival, count });
         let mut numbers = Numbers::new(&plan, Shard { index: 1, count: 2 });
-        assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [15, 11, 16]);
+        assert_eq!(
+            [(5, 0), (3, 2), (5, 1)].map(|(arrival, count)| next(&mut numbers, arrival, count)),
+            [15, 11, 16]
+        );
         plan.change(|plan| plan.threads = None);
         let mut numbers = Numbers::new(&plan, Shard::WHOLE);
-        assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [0, 1, 2]);
+        assert_eq!(
+            [(5, 0), (3, 2), (5, 1)].map(|(arrival, count)| next(&mut numbers, arrival, count)),
+            [0, 1, 2]
+        );
     }
 
     #[test]

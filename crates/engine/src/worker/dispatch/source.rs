@@ -10,8 +10,8 @@ use httperf_plan::{HttpVersion, Plan, Shard, UriSource, WebSocket};
 use httperf_proto::request::{Forward, Opening, Request, RequestBody, RequestParts};
 use httperf_proto::websocket::{Key, Offer};
 
-use super::numbers::Numbers;
-use super::sessions::Session;
+use super::numbers::{Issued, Numbers};
+use super::session::Session;
 use crate::Observation;
 use crate::worker::run::Run;
 
@@ -24,6 +24,22 @@ pub(super) struct Source<'a> {
     forwards: Option<Forwards<'a>>,
     /// The observer is told of the URIs that calls have.
     tells_uris: bool,
+}
+
+/// The part of a session whose calls take their requests from the run's source.
+pub(super) trait Asks {
+    /// Returns the calls that were made for its arrival.
+    fn issued(&mut self) -> &mut Issued;
+
+    /// Returns whether anything depends on which URI a call has.
+    #[inline]
+    fn depends_on_uris(&self) -> bool {
+        false
+    }
+
+    /// A call fetches a page.
+    #[inline]
+    fn start_page(&mut self, _uri: &[u8], _objects_max: usize) {}
 }
 
 /// The additions with which a proxy passes requests on.
@@ -54,23 +70,23 @@ impl<'a> Source<'a> {
         self.numbers.are_used_up(next_arrival, &self.requests)
     }
 
-    /// Returns the next request of a session's visit. `None` when the run has no URI left for it.
-    pub(super) fn next(
+    /// Returns the next request of a session. `None` when the run has no URI left for it.
+    pub(super) fn next<O: Asks>(
         &mut self,
         next: &Next<'_>,
-        session: &mut Session<'a>,
+        session: &mut Session<O>,
         clock: impl FnOnce() -> SystemTime,
         run: &mut Run<'_>,
     ) -> Option<Request> {
         let plan = run.plan;
-        let target = session.target();
+        let target = session.target;
         let mut place = None;
         let Material { method, uri, headers, replaces, body } = match next {
             Next::FromSource | Next::Page => {
-                let (index, issued) = session.count_issued();
-                let number = self.numbers.next(index, issued);
+                let number = self.numbers.next(session.own.issued());
                 let is_opening = plan.request.websocket.is_some();
-                if !session.needs_uris() && !self.tells_uris && !is_opening {
+                let needs_uri = session.jars.are_used() || session.own.depends_on_uris();
+                if !needs_uri && !self.tells_uris && !is_opening {
                     // The commonest case by far sends the same bytes every time.
                     place = self.requests.place(number, target);
                     if let Some(place) = place
@@ -92,9 +108,9 @@ impl<'a> Source<'a> {
             _ => {}
         }
         if matches!(next, Next::Page) {
-            session.start_page(uri, plan.limits.page_objects);
+            session.own.start_page(uri, plan.limits.page_objects);
         }
-        let cookie = session.cookie(uri, clock);
+        let cookie = session.jars.header(target, uri, clock);
         let material = Material { method, uri, headers, replaces, body };
         let websocket = plan.request.websocket.as_ref().map(|websocket| (websocket, run.next_serial()));
         let request =

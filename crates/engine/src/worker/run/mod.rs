@@ -1,10 +1,17 @@
 //! The run as every part of a worker sees it: its plan, the calls under way, and the sinks for figures and events.
 
+mod call;
 mod calls;
 mod inspection;
 mod kept;
+mod progress;
+mod reader;
+mod replies;
+mod samples;
 mod stream;
+mod stream_ends;
 mod talk;
+mod websockets;
 
 use std::io;
 use std::time::Duration;
@@ -14,8 +21,10 @@ use httperf_proto::ProtocolError;
 use httperf_stats::{End, Failure, FailureCause, Instant, Recorder, Summary};
 use slotmap::SlotMap;
 
-pub(super) use self::calls::{Answer, Call, Look, NewCall};
-use self::kept::Kept;
+pub(super) use self::call::{Call, Look, Origin};
+pub(super) use self::calls::NewCall;
+use self::reader::Spare;
+pub(super) use self::replies::Answer;
 pub(super) use self::talk::Said;
 use super::CallKey;
 use crate::failure::{self, Awaits};
@@ -24,7 +33,8 @@ use crate::{Observation, Observer};
 /// A run in progress, as one worker has it.
 ///
 /// The recorder and the observer are sinks: any part may write to them, none reads what another wrote. A call lives here
-/// from its creation to its end; it changes only through the methods in `calls.rs`.
+/// from its creation to its end; it changes only through the methods in `calls.rs`, `progress.rs`, `replies.rs`
+/// and `websockets.rs`.
 pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
@@ -32,9 +42,7 @@ pub(super) struct Run<'a> {
     observer: &'a mut dyn Observer,
     start: Instant,
     calls: SlotMap<CallKey, Call>,
-    /// Memory for replies that are looked at.
-    #[expect(clippy::vec_box, reason = "a box moves between this list and calls, and is not made anew")]
-    spare: Vec<Box<Kept>>,
+    spare: Spare,
     /// Calls created so far.
     calls_created: u64,
     told: Told,
@@ -72,7 +80,7 @@ impl<'a> Run<'a> {
             observer,
             start,
             calls: SlotMap::with_key(),
-            spare: Vec::new(),
+            spare: Spare::default(),
             calls_created: 0,
             told: Told::default(),
             is_closing: false,

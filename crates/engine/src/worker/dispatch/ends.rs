@@ -1,49 +1,21 @@
-//! The ends of connections, calls and sessions: failures, further attempts, closing.
+//! The ends of connections, calls and sessions: further attempts, closing.
 
+use std::time::Duration;
+
+use httperf_plan::Limits;
 use httperf_proto::Undone;
 use httperf_stats::{CauseKind, Failure, FailureCause, SessionEnd};
 
+use super::policy::{Conclusion, Dispatch, Loss, Policy, Timer, Unit};
 use crate::worker::connections::{Cx, Owner};
-use crate::worker::dispatch::{Dispatch, Policy, Timer, retry_pause};
-use crate::worker::run::Call;
 use crate::worker::{CallKey, ConnectionKey, SessionKey};
 use crate::{Network, failure};
 
-/// Failures.
-impl Dispatch<'_> {
-    /// Makes a call again whose reply had the failure status.
-    pub(super) fn repeat_call<N: Network>(&mut self, owner: Owner, call: CallKey, cx: &mut Cx<'_, '_, N>) {
-        cx.run.repeat_call(call);
-        let attempts = cx.run.count_attempt(call);
-        if attempts > self.plan.limits.retries {
-            cx.run.remove_call(call);
-        } else {
-            // Its reply is recorded. The next attempt is another call, due when the first was.
-            cx.run.call_repeated(call);
-            self.sessions[owner.session].slots[owner.slot].queue.push_front(call);
-        }
-        self.wait_and_retry(owner, attempts, cx);
-    }
-
-    fn wait_and_retry<N: Network>(&mut self, owner: Owner, attempts: u32, cx: &mut Cx<'_, '_, N>) {
-        let limits = &self.plan.limits;
-        if attempts > limits.retries {
-            cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
-            self.end_session(owner.session, false, cx);
-            return;
-        }
-        let pause = retry_pause(limits, attempts);
-        if pause.is_zero() {
-            self.drive_slot(owner, cx);
-        } else {
-            self.sessions[owner.session].slots[owner.slot].is_waiting = true;
-            self.set_timer(cx.now + pause, Timer::Retry(owner.session, owner.slot as u32));
-        }
-    }
-
+/// Connections.
+impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// A connection is gone: its calls without a reply wait for another, before those that waited already. Returns the
     /// number of them.
-    pub(in crate::worker::dispatch) fn detach<N: Network>(
+    pub(super) fn detach<N: Network>(
         &mut self,
         connection: ConnectionKey,
         owner: Owner,
@@ -63,37 +35,32 @@ impl Dispatch<'_> {
 
     /// A connection was closed.
     fn make_room_of_connection<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        if !self.is_made_of_sessions() {
+        if P::UNIT != Unit::Session {
             self.make_room(cx.run.recorder.open() + 1, cx.connections.stamp(), cx.now);
         }
     }
 
-    /// The connection of a slot failed, or could not be opened. Its calls are the first `count` of the slot's queue.
-    pub(in crate::worker::dispatch) fn handle_lost<N: Network>(
+    /// Closes a connection behind whose last reply the server processes nothing. Calls that were sent there are made
+    /// again, and count as sent once; but for sessions, where they count each time, as in the classic tool.
+    pub(super) fn retire_unprocessed<N: Network>(
         &mut self,
+        connection: ConnectionKey,
         owner: Owner,
-        failure: Failure,
-        has_answered: bool,
-        count: usize,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        let retries = match &self.policy {
-            Policy::Sessions { sessions, .. } => sessions.retry_on_failure,
-            Policy::Scenarios(_) => false,
-            Policy::Connections { .. } => {
-                self.end_session(owner.session, false, cx);
-                return;
-            }
-            Policy::Pool(_) => {
-                self.handle_pool_failure(owner.session, count, cx);
-                return;
-            }
-            Policy::Replay(_) => {
-                let may_repeat = has_answered && failure != Failure::ClientTimeout;
-                self.handle_replay_failure(owner, may_repeat, count, cx);
-                return;
-            }
-        };
+        let mut behind: Vec<CallKey> = cx.connections.pending(connection).collect();
+        behind.retain(|&call| cx.run.call(call).is_written());
+        let calls = cx.connections.retire(connection, cx.now, cx.run);
+        self.detach(connection, owner, &calls, cx);
+        if P::UNIT != Unit::Session {
+            behind.into_iter().for_each(|call| cx.run.keep_written(call));
+        }
+    }
+
+    /// The connection of a slot failed, or could not be opened: another is opened for the calls that may be made on one, or
+    /// the session ends. `retries`: calls are made again whose connection failed without a reply.
+    pub(super) fn replace_lost<N: Network>(&mut self, loss: Loss, retries: bool, cx: &mut Cx<'_, '_, N>) {
+        let Loss { owner, failure, has_answered, .. } = loss;
         let slot = &mut self.sessions[owner.session].slots[owner.slot];
         if failure == Failure::ClientTimeout {
             self.end_session(owner.session, false, cx);
@@ -110,37 +77,30 @@ impl Dispatch<'_> {
         }
     }
 
-    /// The server ended the connection of a slot while no reply was due: no failure.
-    pub(in crate::worker::dispatch) fn handle_ended<N: Network>(
-        &mut self,
-        owner: Owner,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
-        let session = &self.sessions[owner.session];
-        if self.makes_calls_again(owner.session) && session.has_more_for(owner.slot) {
-            self.stop_issuing_early(owner.session, cx);
-            self.drive_slot(owner, cx);
-        } else if self.is_made_of_connections() {
-            // During a pause there may be calls left, or calls that the server did not process.
-            let left = session.visit.unanswered();
-            if left > 0 {
-                self.drop_calls(owner.session, cx);
-                self.record_closed_early(owner.session, left, cx);
-            }
+    pub(super) fn wait_and_retry<N: Network>(&mut self, owner: Owner, attempts: u32, cx: &mut Cx<'_, '_, N>) {
+        let limits = &self.plan.limits;
+        if attempts > limits.retries {
+            cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
             self.end_session(owner.session, false, cx);
-        } else {
+            return;
+        }
+        let pause = retry_pause(limits, attempts);
+        if pause.is_zero() {
             self.drive_slot(owner, cx);
+        } else {
+            self.sessions[owner.session].slots[owner.slot].is_waiting = true;
+            self.set_timer(cx.now + pause, Timer::Retry(owner.session, owner.slot as u32));
         }
     }
 
     /// A connection takes no further calls, and still answers those that it has. Its place is another's.
-    pub(in crate::worker::dispatch) fn let_drain<N: Network>(
+    pub(super) fn let_drain<N: Network>(
         &mut self,
         connection: ConnectionKey,
         owner: Owner,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        if self.is_made_of_connections() {
+        if P::UNIT == Unit::Connection {
             return;
         }
         let session = &mut self.sessions[owner.session];
@@ -150,10 +110,13 @@ impl Dispatch<'_> {
         }
         self.drive_slot(owner, cx);
     }
+}
 
+/// Calls.
+impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// The server has not processed a call: makes it again, on another connection if `is_draining`: its own takes no further
     /// calls.
-    pub(in crate::worker::dispatch) fn handle_returned<N: Network>(
+    pub(super) fn handle_returned<N: Network>(
         &mut self,
         owner: Owner,
         call: CallKey,
@@ -164,13 +127,7 @@ impl Dispatch<'_> {
         let was_sent = cx.run.call(call).is_sent();
         let intended = cx.run.call(call).intended();
         cx.run.take_back(call, cx.now);
-        self.sessions[owner.session].has_returned |= is_draining;
-        // A server may end any number of connections as it restarts. One that refuses a stream twice has refused the call.
-        let retries = match self.policy {
-            Policy::Connections { makes_calls_again: false, .. } => 1,
-            _ if is_draining => self.plan.limits.retries,
-            _ => 1,
-        };
+        let retries = P::attempts(self, owner.session, is_draining);
         match self.try_again(owner, call, retries, cx) {
             Ok(()) => cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent)),
             Err(limit) => {
@@ -182,7 +139,7 @@ impl Dispatch<'_> {
 
     /// Makes a call again, up to `retries` times in a row: at once the first time, and later each time after. If it may not
     /// be, returns its cause of failure if that is the time limit of all attempts.
-    fn try_again<N: Network>(
+    pub(super) fn try_again<N: Network>(
         &mut self,
         owner: Owner,
         call: CallKey,
@@ -210,7 +167,7 @@ impl Dispatch<'_> {
     }
 
     /// The pause before another attempt is over, if the call is still to be made.
-    pub(in crate::worker::dispatch) fn end_pause<N: Network>(
+    pub(super) fn end_pause<N: Network>(
         &mut self,
         session: SessionKey,
         slot: usize,
@@ -236,7 +193,7 @@ impl Dispatch<'_> {
     }
 
     /// A call failed, and its connection goes on.
-    pub(in crate::worker::dispatch) fn handle_call_failed<N: Network>(
+    pub(super) fn handle_call_failed<N: Network>(
         &mut self,
         owner: Owner,
         call: CallKey,
@@ -244,61 +201,20 @@ impl Dispatch<'_> {
         cx: &mut Cx<'_, '_, N>,
     ) {
         cx.run.recorder.failed(cx.run.call(call).intended(), cause);
-        match &self.policy {
-            Policy::Pool(_) => self.give_up_call(owner.session, call, cx),
-            Policy::Replay(_) => self.give_up_request(owner, call, cx),
-            Policy::Connections { .. } => {
-                cx.run.abandon_call(call, cx.now);
-                self.go_on(owner, cx);
-            }
-            Policy::Sessions { sessions, .. } if sessions.retry_on_failure => {
-                cx.run.reset_call(call, cx.now);
-                if self.try_again(owner, call, self.plan.limits.retries, cx).is_err() {
-                    cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
-                    cx.run.abandon_call(call, cx.now);
-                    self.end_session(owner.session, false, cx);
-                }
-            }
-            Policy::Sessions { .. } | Policy::Scenarios(_) => {
-                cx.run.abandon_call(call, cx.now);
-                self.end_session(owner.session, false, cx);
-            }
-        }
+        P::failed(self, owner, call, cx);
     }
 }
 
-/// Ends.
-impl Dispatch<'_> {
-    /// Drops the calls of a session that have not been answered: those that were sent have failed, the others were
-    /// never made. Returns the number of those that were sent.
-    pub(super) fn drop_calls<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) -> u64 {
-        let session = &mut self.sessions[key];
-        let mut dropped: Vec<CallKey> = Vec::new();
-        session.connections().for_each(|connection| dropped.extend(cx.connections.pending(connection)));
-        for slot in &mut session.slots {
-            dropped.extend(slot.queue.drain(..));
-        }
-        dropped.append(&mut session.pausing);
-        let mut sent = 0;
-        for call in dropped {
-            if cx.run.find_call(call).is_some_and(Call::is_sent) {
-                sent += 1;
-                cx.run.abandon_call(call, cx.now);
-            } else {
-                cx.run.withdraw_call(call);
-            }
-        }
-        sent
-    }
-
+/// Sessions.
+impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.
-    pub(in crate::worker::dispatch) fn end_session<N: Network>(
+    pub(super) fn end_session<N: Network>(
         &mut self,
         key: SessionKey,
         completed: bool,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        if self.is_made_of_sessions() {
+        if P::UNIT == Unit::Session {
             self.make_room(self.sessions.len() as u64, cx.connections.stamp(), cx.now);
         }
         let Some(session) = self.sessions.remove(key) else { return };
@@ -309,7 +225,8 @@ impl Dispatch<'_> {
         for call in queued.chain(&session.pausing) {
             cx.run.abandon_call(*call, cx.now);
         }
-        Self::record_visit(&session, completed, cx.now, cx.run);
+        let conclusion = if completed { Conclusion::Completed } else { Conclusion::Failed };
+        P::record_end(&session, conclusion, cx.now, cx.run);
         if session.is_light && completed {
             cx.run.recorder.held_place_lightly(session.intended, cx.now - session.started);
         }
@@ -328,11 +245,7 @@ impl Dispatch<'_> {
     }
 
     /// Closes the connections of a session that goes on.
-    pub(in crate::worker::dispatch) fn close_connections<N: Network>(
-        &mut self,
-        key: SessionKey,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
+    pub(super) fn close_connections<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let open: Vec<ConnectionKey> = session.connections().collect();
         session.draining.clear();
@@ -347,20 +260,26 @@ impl Dispatch<'_> {
         }
         self.make_room_of_connection(cx);
     }
+}
 
-    /// Nothing more is offered: connections issue no further calls, and end with the replies they wait for. Sessions go on:
-    /// those that are cut are the long ones, and without them the others would look shorter than they are.
-    pub(in crate::worker) fn cut_connections<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        if !self.is_made_of_connections() {
-            return;
-        }
-        let opens_without_calls = self.opens_without_calls();
-        for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
-            let session = &mut self.sessions[key];
-            session.visit.stop_issuing();
-            if session.visit.is_idle() && !opens_without_calls {
-                self.end_session(key, true, cx);
-            }
-        }
+/// Returns the pause before retry number `attempt` (from 1) in a row: none, then doubling.
+fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    limits.retry_pause.saturating_mul(1 << (attempt - 2).min(20)).min(limits.retry_pause_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_pause_longer_each_time_up_to_a_bound() {
+        let limits = Limits::default();
+        let pauses: Vec<u128> =
+            (1..=limits.retries).map(|attempt| retry_pause(&limits, attempt).as_millis()).collect();
+        assert_eq!(pauses, [0, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(retry_pause(&limits, u32::MAX), limits.retry_pause_max);
     }
 }

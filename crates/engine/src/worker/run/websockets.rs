@@ -2,10 +2,10 @@
 
 use httperf_stats::{FailureCause, Instant};
 
-use super::super::super::{CallKey, ConnectionKey};
-use super::super::Run;
-use super::super::talk::{Said, Talk, TalkCx};
-use super::{Call, Phase};
+use super::super::{CallKey, ConnectionKey};
+use super::Run;
+use super::call::{Call, Phase};
+use super::talk::{Said, Talk, TalkCx};
 
 impl Run<'_> {
     /// The server has agreed to the WebSocket of a call, on this connection.
@@ -19,9 +19,8 @@ impl Run<'_> {
     ) -> Said {
         let Self { calls, plan, recorder, is_closing, .. } = self;
         let call = &mut calls[key];
-        let (Phase::Answering { at, .. }, Some(talk)) = (call.phase, &mut call.talk) else {
-            return Said::default();
-        };
+        let talk = call.reader.as_mut().and_then(|reader| reader.talk_mut());
+        let (Phase::Answering { at, .. }, Some(talk)) = (call.phase, talk) else { return Said::default() };
         let mut cx = TalkCx { plan, recorder, due: call.intended, now, out };
         let mut said = talk.begin(&mut cx, connection, &call.request, is_http1, (call.sent, at));
         if *is_closing && !said.is_broken && !talk.goes_on(plan) {
@@ -62,15 +61,17 @@ impl Run<'_> {
     ) -> Said {
         let Self { calls, plan, recorder, .. } = self;
         let Some(call) = calls.get_mut(key) else { return Said::default() };
-        let Some(talk) = &mut call.talk else { return Said::default() };
-        let said = act(talk, &mut TalkCx { plan, recorder, due: call.intended, now, out });
-        call.deadline = talk.deadline(plan);
+        let due = call.intended;
+        let Some(talk) = call.talk_mut() else { return Said::default() };
+        let said = act(talk, &mut TalkCx { plan, recorder, due, now, out });
+        let deadline = talk.deadline(plan);
+        call.deadline = deadline;
         said
     }
 
     /// Takes the cause for which a WebSocket is given up, if its server has broken a rule or gone beyond a limit.
     pub(in crate::worker) fn take_talk_fault(&mut self, key: CallKey) -> Option<FailureCause> {
-        self.calls[key].talk.as_mut()?.take_fault()
+        self.calls[key].talk_mut()?.take_fault()
     }
 
     /// The server of a WebSocket takes so little of what is sent that no more is kept for it.
@@ -88,7 +89,7 @@ impl Run<'_> {
         self.is_closing = true;
         let plan = self.plan;
         let open = |(key, call): (CallKey, &Call)| {
-            let talk = call.talk.as_ref().filter(|talk| !talk.goes_on(plan))?;
+            let talk = call.talk().filter(|talk| !talk.goes_on(plan))?;
             Some((key, talk.connection()?))
         };
         self.calls.iter().filter_map(open).collect()
@@ -96,6 +97,6 @@ impl Run<'_> {
 
     /// Returns the connection of a call's WebSocket, if that is open.
     pub(in crate::worker) fn talk_connection(&self, key: CallKey) -> Option<ConnectionKey> {
-        self.calls.get(key)?.talk.as_ref()?.connection()
+        self.calls.get(key)?.talk()?.connection()
     }
 }

@@ -18,17 +18,23 @@ use httperf_load::visit::Next;
 use httperf_plan::{Assignment, Calls, Plan, Shard};
 use httperf_stats::Instant;
 
-use super::sessions::Session;
-use super::{ARRIVALS_PER_TURN, Dispatch, Policy, is_light};
 use crate::Network;
 use crate::worker::connections::{Cx, Owner};
+use crate::worker::dispatch::arrivals::{Due, is_light};
+use crate::worker::dispatch::jars::Jars;
+use crate::worker::dispatch::numbers::Issued;
+use crate::worker::dispatch::policy::{Answered, Dispatch, Loss, Policy, Unit};
+use crate::worker::dispatch::session::Session;
+use crate::worker::dispatch::source::Asks;
+use crate::worker::dispatch::turns::ARRIVALS_PER_TURN;
+use crate::worker::run::Run;
 use crate::worker::{CallKey, ConnectionKey, OPENING_MAX, SessionKey};
 
 /// Connections that a pool without a schedule for each opens before the run, if it may have as many.
 const OPENED_BEFORE: u64 = 10;
 
 /// The connections that take calls.
-pub(super) struct ConnectionPool<'a> {
+pub(in crate::worker::dispatch) struct ConnectionPool<'a> {
     plan: &'a Plan,
     calls: &'a Calls,
     shard: Shard,
@@ -67,17 +73,26 @@ struct Group {
 
 /// A call that is due and has no connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+struct Waiting {
     /// The number of its arrival.
-    pub(super) index: u64,
-    pub(super) due: Instant,
+    index: u64,
+    due: Instant,
+}
+
+/// The place of a connection in the pool.
+pub(in crate::worker::dispatch) struct Seat {
+    /// The last call that it was given.
+    issued: Issued,
+    group: usize,
+    place: Place,
+    /// Its connection is on its way.
+    is_opening: bool,
 }
 
 /// The state of a session of a pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
     /// It has no room, or its connection is on its way.
-    #[default]
     Taken,
     /// It has room for a call.
     Free,
@@ -86,7 +101,7 @@ pub(super) enum Place {
 }
 
 impl<'a> ConnectionPool<'a> {
-    pub(super) fn new(plan: &'a Plan, calls: &'a Calls, shard: Shard) -> Self {
+    pub(in crate::worker::dispatch) fn new(plan: &'a Plan, calls: &'a Calls, shard: Shard) -> Self {
         let targets = plan.targets.len();
         let connections = shard.share(calls.connections_max(&plan.limits).into()) as usize;
         let groups = match calls.assignment {
@@ -113,17 +128,6 @@ impl<'a> ConnectionPool<'a> {
         }
     }
 
-    /// Returns the number of connections that this shard opens before the run.
-    fn opened_before(&self) -> usize {
-        let all = u64::from(self.calls.connections_max(&self.plan.limits));
-        let targets = self.plan.targets.len() as u64;
-        let wanted = match self.calls.assignment {
-            Assignment::InTurn => all,
-            Assignment::AnyFree => OPENED_BEFORE.max(targets).min(self.calls.count).min(all),
-        };
-        self.shard.share(wanted) as usize
-    }
-
     /// Returns the group that takes an arrival.
     fn group_of(&self, index: u64) -> usize {
         match self.calls.assignment {
@@ -133,21 +137,6 @@ impl<'a> ConnectionPool<'a> {
                 (index % connections / u64::from(self.shard.count)) as usize
             }
         }
-    }
-
-    /// Returns the instants at which the calls were due that wait for a connection.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = Instant> + '_ {
-        self.groups.iter().flat_map(|group| group.waiting.iter().map(|call| call.due))
-    }
-
-    /// Returns the number of calls that wait for a connection.
-    pub(super) fn waiting_count(&self) -> usize {
-        self.waiting
-    }
-
-    /// Returns whether a call waits that may have a connection.
-    pub(super) fn can_serve(&self) -> bool {
-        !self.ready.is_empty()
     }
 
     /// Returns whether calls take other connections rather than wait for a stream: as many are opened as they need.
@@ -203,58 +192,192 @@ impl<'a> ConnectionPool<'a> {
     }
 }
 
-impl Dispatch<'_> {
-    /// Returns the number of connections that a pool opens before the run.
-    pub(in crate::worker) fn pool_size(&self) -> usize {
-        match &self.policy {
-            Policy::Pool(pool) => pool.opened_before(),
-            Policy::Connections { .. }
-            | Policy::Sessions { .. }
-            | Policy::Scenarios(_)
-            | Policy::Replay(_) => 0,
-        }
+impl Asks for Seat {
+    #[inline]
+    fn issued(&mut self) -> &mut Issued {
+        &mut self.issued
     }
+}
 
-    /// Opens a connection of a pool before the run, as the `nth` of this shard.
-    pub(in crate::worker) fn open_of_pool<N: Network>(&mut self, nth: usize, cx: &mut Cx<'_, '_, N>) {
-        let Policy::Pool(pool) = &self.policy else { return };
-        let group = nth % pool.groups.len();
-        if let Some(key) = self.take_closed(group, cx) {
-            self.open_ahead(key, cx);
-        }
-    }
+impl<'a> Policy<'a> for ConnectionPool<'a> {
+    type Own = Seat;
+
+    const UNIT: Unit = Unit::Call;
 
     /// Gives a call that is due to a connection of the pool. If there may be no further one, the call waits.
-    pub(super) fn take_call<N: Network>(&mut self, call: Waiting, cx: &mut Cx<'_, '_, N>) {
-        let Policy::Pool(pool) = &self.policy else { return };
-        let group = pool.group_of(call.index);
-        match self.take_free(group, cx).or_else(|| self.take_closed(group, cx)) {
-            Some(key) => self.give_call(key, call, cx),
+    fn start<N: Network>(dispatch: &mut Dispatch<'a, Self>, arrival: Due, _: bool, cx: &mut Cx<'_, '_, N>) {
+        let call = Waiting { index: arrival.index, due: arrival.at };
+        let group = dispatch.policy.group_of(call.index);
+        match dispatch.take_free(group, cx).or_else(|| dispatch.take_closed(group, cx)) {
+            Some(key) => dispatch.give_call(key, call, cx),
             None => {
                 cx.run.recorder.arrival_held(call.due);
-                if let Policy::Pool(pool) = &mut self.policy {
-                    pool.hold(group, call);
-                }
+                dispatch.policy.hold(group, call);
             }
         }
-        let Policy::Pool(pool) = &self.policy else { return };
-        if pool.is_short(group)
-            && !pool.is_failing
-            && let Some(key) = self.take_closed(group, cx)
+        if dispatch.policy.is_short(group)
+            && !dispatch.policy.is_failing
+            && let Some(key) = dispatch.take_closed(group, cx)
         {
-            self.open_ahead(key, cx);
+            dispatch.open_ahead(key, cx);
         }
     }
 
+    #[inline]
+    fn waiting_count(&self) -> usize {
+        self.waiting
+    }
+
+    #[inline]
+    fn can_serve(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    fn serve_waiting<N: Network>(dispatch: &mut Dispatch<'a, Self>, cx: &mut Cx<'_, '_, N>) {
+        let mut left = ARRIVALS_PER_TURN;
+        while left > 0
+            && let Some(group) = dispatch.policy.next_ready()
+        {
+            while left > 0
+                && !dispatch.policy.groups[group].waiting.is_empty()
+                && let Some(key) = dispatch.take_free(group, cx).or_else(|| dispatch.take_closed(group, cx))
+            {
+                left -= 1;
+                if let Some(call) = dispatch.policy.next_waiting(group) {
+                    cx.run.recorder.had_waited(call.due, cx.now);
+                    dispatch.give_call(key, call, cx);
+                }
+            }
+            if left == 0 {
+                dispatch.policy.make_ready(group);
+            }
+        }
+    }
+
+    fn opened_before(&self) -> usize {
+        let all = u64::from(self.calls.connections_max(&self.plan.limits));
+        let targets = self.plan.targets.len() as u64;
+        let wanted = match self.calls.assignment {
+            Assignment::InTurn => all,
+            Assignment::AnyFree => OPENED_BEFORE.max(targets).min(self.calls.count).min(all),
+        };
+        self.shard.share(wanted) as usize
+    }
+
+    fn open_before<N: Network>(dispatch: &mut Dispatch<'a, Self>, nth: usize, cx: &mut Cx<'_, '_, N>) {
+        let group = nth % dispatch.policy.groups.len();
+        if let Some(key) = dispatch.take_closed(group, cx) {
+            dispatch.open_ahead(key, cx);
+        }
+    }
+
+    fn opening_begun(dispatch: &mut Dispatch<'a, Self>, session: SessionKey) {
+        dispatch.policy.opening += 1;
+        dispatch.sessions[session].own.is_opening = true;
+    }
+
+    fn opening_failed(dispatch: &mut Dispatch<'a, Self>) {
+        dispatch.policy.is_failing = true;
+    }
+
+    fn opening_ended<N: Network>(
+        dispatch: &mut Dispatch<'a, Self>,
+        connection: ConnectionKey,
+        session: SessionKey,
+        is_established: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let Dispatch { policy: pool, sessions, .. } = dispatch;
+        let session = &mut sessions[session];
+        if !session.own.is_opening || session.slots[0].connection != Some(connection) {
+            return;
+        }
+        session.own.is_opening = false;
+        pool.opening -= 1;
+        pool.is_failing = !is_established;
+        if pool.waiting > 0 && pool.calls.assignment == Assignment::AnyFree {
+            (0..pool.groups.len()).for_each(|group| pool.make_ready(group));
+        }
+        if is_established {
+            for call in cx.connections.pending(connection) {
+                let due = cx.run.call(call).intended();
+                cx.run.recorder.waited_for_connection(due, cx.now);
+            }
+        }
+    }
+
+    fn slot_changed<N: Network>(dispatch: &mut Dispatch<'a, Self>, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        dispatch.settle(owner.session, cx);
+    }
+
+    /// The place of a call that was answered is for the next.
+    fn answered<N: Network>(dispatch: &mut Dispatch<'a, Self>, answered: Answered, cx: &mut Cx<'_, '_, N>) {
+        let Answered { connection, owner, call, is_last, .. } = answered;
+        if is_last {
+            dispatch.retire_unprocessed(connection, owner, cx);
+        }
+        cx.run.end_call(call, cx.now);
+        dispatch.arrivals.ended();
+        let key = owner.session;
+        // Calls that were behind it on a connection which the server closed go to another.
+        if !dispatch.sessions[key].slots[0].queue.is_empty() {
+            dispatch.drive_slot(Owner { session: key, slot: 0 }, cx);
+        }
+        let Dispatch { policy: pool, sessions, .. } = dispatch;
+        let session = &sessions[key];
+        if pool.waiting > 0
+            && session.own.place == Place::Taken
+            && session.place_now(pool.spreads(), cx) != Place::Taken
+            && let Some(call) = pool.next_waiting(session.own.group)
+        {
+            cx.run.recorder.had_waited(call.due, cx.now);
+            dispatch.give_call(key, call, cx);
+            return;
+        }
+        dispatch.settle(key, cx);
+    }
+
+    /// The calls of a connection fail with it.
+    fn lost<N: Network>(dispatch: &mut Dispatch<'a, Self>, loss: Loss, cx: &mut Cx<'_, '_, N>) {
+        let key = loss.owner.session;
+        for _ in 0..loss.count {
+            let Some(call) = dispatch.sessions[key].slots[0].queue.pop_front() else { break };
+            dispatch.give_up_call(key, call, cx);
+        }
+        if !dispatch.sessions[key].slots[0].queue.is_empty() {
+            dispatch.drive_slot(Owner { session: key, slot: 0 }, cx);
+        }
+        dispatch.settle(key, cx);
+    }
+
+    fn failed<N: Network>(
+        dispatch: &mut Dispatch<'a, Self>,
+        owner: Owner,
+        call: CallKey,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        dispatch.give_up_call(owner.session, call, cx);
+    }
+
+    fn record_unfinished(dispatch: &Dispatch<'a, Self>, run: &mut Run<'_>, now: Instant) {
+        for Waiting { due, .. } in dispatch.policy.groups.iter().flat_map(|group| &group.waiting) {
+            run.recorder.had_waited(*due, now);
+            run.recorder.call_made(*due);
+            run.recorder.unfinished(*due, now);
+        }
+    }
+}
+
+impl<'a> Dispatch<'a, ConnectionPool<'a>> {
     /// Takes a session that has room for a call.
     fn take_free<N: Network>(&mut self, group: usize, cx: &Cx<'_, '_, N>) -> Option<SessionKey> {
-        let Policy::Pool(pool) = &mut self.policy else { return None };
+        let pool = &mut self.policy;
         let spreads = pool.spreads();
         let state = &mut pool.groups[group];
         while let Some(key) = state.free.pop_front() {
             let session = &mut self.sessions[key];
-            if session.place == Place::Free {
-                session.place = Place::Taken;
+            if session.own.place == Place::Free {
+                session.own.place = Place::Taken;
                 state.free_count -= 1;
                 // The server may allow fewer calls than before.
                 if session.place_now(spreads, cx) == Place::Free {
@@ -267,18 +390,21 @@ impl Dispatch<'_> {
 
     /// Takes a session whose connection is to be opened: one that rests, or a new one.
     fn take_closed<N: Network>(&mut self, group: usize, cx: &Cx<'_, '_, N>) -> Option<SessionKey> {
-        let Policy::Pool(pool) = &mut self.policy else { return None };
+        let pool = &mut self.policy;
         if !pool.may_open() {
             return None;
         }
         let state = &mut pool.groups[group];
         if let Some(key) = state.resting.pop() {
-            self.sessions[key].place = Place::Taken;
+            self.sessions[key].own.place = Place::Taken;
             return Some(key);
         }
         (state.made < state.most).then(|| {
             state.made += 1;
-            self.sessions.insert(Session::of_pool(self.plan, state.target, group, cx.now))
+            let own = Seat { issued: Issued::of(0), group, place: Place::Taken, is_opening: false };
+            let mut session = Session::new(own, state.target, cx.now, cx.now, Jars::new(None));
+            session.add_slot();
+            self.sessions.insert(session)
         })
     }
 
@@ -290,11 +416,12 @@ impl Dispatch<'_> {
     }
 
     fn give_call<N: Network>(&mut self, key: SessionKey, call: Waiting, cx: &mut Cx<'_, '_, N>) {
-        self.sessions[key].assign(call);
-        let is_light = matches!(&self.policy, Policy::Pool(pool) if pool.is_light(cx.run.calls_count()));
+        let session = &mut self.sessions[key];
+        (session.ready_at, session.own.issued) = (call.due, Issued::of(call.index));
+        let is_light = self.policy.is_light(cx.run.calls_count());
         if self.create_call(key, 0, &Next::FromSource, cx) {
-            if is_light && let Some(call) = self.sessions[key].queued(0).last() {
-                cx.run.mark_light(call);
+            if is_light && let Some(call) = self.sessions[key].slots[0].queue.back() {
+                cx.run.mark_light(*call);
             }
             self.drive_slot(Owner { session: key, slot: 0 }, cx);
         } else {
@@ -303,26 +430,17 @@ impl Dispatch<'_> {
         self.settle(key, cx);
     }
 
-    /// Something has changed for a slot: calls that wait find it. Those of a replay are made, as far as there is room.
-    pub(super) fn settle_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
-        if let Policy::Replay(_) = &self.policy {
-            self.note_room(owner);
-            self.make_requests(owner.session, cx);
-        } else {
-            self.settle(owner.session, cx);
-        }
-    }
-
-    /// Something has changed for a session of a pool: files it where calls find it. Calls that wait may have it at the end of
-    /// the turn, and not before: it may be one of several whose connections fail.
-    pub(super) fn settle<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        let Policy::Pool(pool) = &mut self.policy else { return };
+    /// Something has changed for a session: files it where calls find it. Calls that wait may have it at the end of the turn,
+    /// and not before: it may be one of several whose connections fail.
+    fn settle<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let pool = &mut self.policy;
         let session = &mut self.sessions[key];
-        let (before, place, group) = (session.place, session.place_now(pool.spreads(), cx), session.group());
+        let place = session.place_now(pool.spreads(), cx);
+        let Seat { group, place: before, .. } = session.own;
         if place == before {
             return;
         }
-        session.place = place;
+        session.own.place = place;
         let state = &mut pool.groups[group];
         match before {
             Place::Free => state.free_count -= 1,
@@ -341,133 +459,21 @@ impl Dispatch<'_> {
         pool.make_ready(group);
     }
 
-    /// A connection of a pool is on its way.
-    pub(super) fn begin_opening(&mut self, key: SessionKey) {
-        if let Policy::Pool(pool) = &mut self.policy {
-            pool.opening += 1;
-            self.sessions[key].is_opening = true;
-        }
-    }
-
-    /// A connection of a pool could not be begun.
-    pub(super) fn fail_opening(&mut self) {
-        if let Policy::Pool(pool) = &mut self.policy {
-            pool.is_failing = true;
-        }
-    }
-
-    /// A connection of a pool that may have been on its way is established, or gone.
-    pub(super) fn end_opening<N: Network>(
-        &mut self,
-        connection: ConnectionKey,
-        key: SessionKey,
-        is_established: bool,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        let session = &mut self.sessions[key];
-        if !session.is_opening || !session.has_connection(0, connection) {
-            return;
-        }
-        session.is_opening = false;
-        pool.opening -= 1;
-        pool.is_failing = !is_established;
-        if pool.waiting > 0 && pool.calls.assignment == Assignment::AnyFree {
-            (0..pool.groups.len()).for_each(|group| pool.make_ready(group));
-        }
-        if is_established {
-            for call in cx.connections.pending(connection) {
-                let due = cx.run.call(call).intended();
-                cx.run.recorder.waited_for_connection(due, cx.now);
-            }
-        }
-    }
-
-    /// A call on a connection of the pool was answered: its place is for the next.
-    pub(super) fn handle_pool_answer<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        self.arrivals.ended();
-        // Calls that were behind it on a connection which the server closed go to another.
-        if self.sessions[key].has_queued(0) {
-            self.drive_slot(Owner { session: key, slot: 0 }, cx);
-        }
-        let Policy::Pool(pool) = &mut self.policy else { return };
-        let session = &self.sessions[key];
-        if pool.waiting > 0
-            && session.place == Place::Taken
-            && session.place_now(pool.spreads(), cx) != Place::Taken
-            && let Some(call) = pool.next_waiting(session.group())
-        {
-            cx.run.recorder.had_waited(call.due, cx.now);
-            self.give_call(key, call, cx);
-            return;
-        }
-        self.settle(key, cx);
-    }
-
-    /// Gives calls that wait to connections that have room for them since a failure, or may be opened.
-    pub(super) fn serve_pool<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        let mut left = ARRIVALS_PER_TURN;
-        while let Policy::Pool(pool) = &mut self.policy
-            && left > 0
-            && let Some(group) = pool.next_ready()
-        {
-            while left > 0
-                && let Policy::Pool(pool) = &self.policy
-                && !pool.groups[group].waiting.is_empty()
-                && let Some(key) = self.take_free(group, cx).or_else(|| self.take_closed(group, cx))
-            {
-                left -= 1;
-                let Policy::Pool(pool) = &mut self.policy else { return };
-                if let Some(call) = pool.next_waiting(group) {
-                    cx.run.recorder.had_waited(call.due, cx.now);
-                    self.give_call(key, call, cx);
-                }
-            }
-            if left == 0
-                && let Policy::Pool(pool) = &mut self.policy
-            {
-                pool.make_ready(group);
-            }
-        }
-    }
-
-    /// A connection of the pool failed, and its calls with it: the first `count` of its queue.
-    pub(super) fn handle_pool_failure<N: Network>(
-        &mut self,
-        key: SessionKey,
-        count: usize,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
-        for _ in 0..count {
-            let Some(call) = self.sessions[key].pop_queued(0) else { break };
-            self.give_up_call(key, call, cx);
-        }
-        if self.sessions[key].has_queued(0) {
-            self.drive_slot(Owner { session: key, slot: 0 }, cx);
-        }
-        self.settle(key, cx);
-    }
-
-    /// A call of the pool has failed: its place is for another.
-    pub(super) fn give_up_call<N: Network>(
-        &mut self,
-        key: SessionKey,
-        call: CallKey,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
+    /// A call has failed: its place is for another.
+    fn give_up_call<N: Network>(&mut self, key: SessionKey, call: CallKey, cx: &mut Cx<'_, '_, N>) {
         cx.run.abandon_call(call, cx.now);
         self.arrivals.ended();
         self.settle(key, cx);
     }
 }
 
-impl Session<'_> {
-    /// Returns what a session of a pool can do now.
+impl Session<Seat> {
+    /// Returns what it can do now.
     fn place_now<N: Network>(&self, spreads: bool, cx: &Cx<'_, '_, N>) -> Place {
-        let slot = &self.slots()[0];
-        if self.is_opening || self.is_pausing() || !slot.has_room(spreads, cx) {
+        let slot = &self.slots[0];
+        if self.own.is_opening || !self.pausing.is_empty() || !slot.has_room(spreads, cx) {
             Place::Taken
-        } else if slot.is_connected() {
+        } else if slot.connection.is_some() {
             Place::Free
         } else {
             Place::Resting

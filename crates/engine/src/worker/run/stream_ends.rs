@@ -4,8 +4,8 @@ use httperf_plan::Plan;
 use httperf_proto::{HeaderBlock, grpc, http1};
 use httperf_stats::{GrpcEnd, Instant, Mismatch, ModelEnd, Recorder, StreamCall, StreamFate};
 
-use super::super::stream::{ReceivedMessages, Stream};
-use super::{Call, Phase};
+use super::call::{Call, Phase};
+use super::stream::{ReceivedMessages, Stream};
 
 /// The stream of a call that has ended, and the check that it failed.
 pub(super) struct EndedStream {
@@ -59,8 +59,9 @@ pub(super) fn end_stream(
     if plan.replies.streams.grpc.is_some() {
         return Some(end_rpc(recorder, plan, call, fate, now));
     }
-    let stream = call.stream.take()?;
-    Some(end(recorder, plan, (call.intended, call.phase, call.section.take()), stream, fate, now))
+    let reader = call.reader.as_mut()?;
+    let stream = reader.take_stream()?;
+    Some(end(recorder, plan, (call.intended, call.phase, reader.section.take()), stream, fate, now))
 }
 
 /// Records the end of a call of gRPC, and of its stream if the server's messages have times of their own.
@@ -73,7 +74,7 @@ fn end_rpc(
 ) -> EndedStream {
     let mut ended = EndedStream { call: None, mismatch: None, rpc: None };
     let mut received = ReceivedMessages::default();
-    if let Some(mut stream) = call.stream.take() {
+    if let Some(mut stream) = call.reader.as_mut().and_then(|reader| reader.take_stream()) {
         received = stream.messages();
         let end = stream.end(fate, call.intended, now, &plan.replies.streams.goodput);
         if end.is_streamed {
@@ -82,7 +83,7 @@ fn end_rpc(
         }
     }
     if let (StreamFate::Completed, Phase::Answering { status, .. }) = (fate, call.phase) {
-        let section = call.section.take();
+        let section = call.reader.as_mut().and_then(|reader| reader.section.take());
         let section = section.as_ref().map_or(&b""[..], HeaderBlock::as_bytes);
         let mut outcome = grpc::outcome(section, status);
         let is_unary = plan.replies.streams.grpc.is_some_and(|grpc| !grpc.server_streams);
