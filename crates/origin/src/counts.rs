@@ -25,8 +25,6 @@ pub struct Counts {
     pub connections_http1: u64,
     /// Connections that spoke HTTP/2.
     pub connections_http2: u64,
-    /// Connections upgraded to HTTP/2 by `Upgrade: h2c`; included in those of HTTP/2.
-    pub http2_upgrades: u64,
     /// Connections that spoke HTTP/3.
     pub connections_http3: u64,
     /// RST_STREAM and RESET_STREAM frames received; over HTTP/3, with retransmissions.
@@ -137,7 +135,6 @@ impl fmt::Display for Counts {
                 ("connections HTTP/1".to_owned(), if has_others { self.connections_http1 } else { 0 }),
                 ("connections HTTP/2".to_owned(), self.connections_http2),
                 ("connections HTTP/3".to_owned(), self.connections_http3),
-                ("upgrades to HTTP/2".to_owned(), self.http2_upgrades),
                 ("streams reset by the client".to_owned(), self.streams_reset_by_client),
                 ("streams reset".to_owned(), self.streams_reset),
                 ("STOP_SENDING frames received".to_owned(), self.stops_received),

@@ -123,11 +123,7 @@ fn protocol(plan: &Plan) -> String {
         HttpVersion::Http3 => "HTTP/3",
         HttpVersion::Auto => "HTTP/2 or HTTP/1.1 by ALPN, HTTP/3 by Alt-Svc",
     };
-    let transport = match (&plan.tls, plan.http2.upgrade) {
-        (Some(_), _) => "over TLS",
-        (None, false) => "in the clear",
-        (None, true) => "in the clear, upgraded from HTTP/1.1",
-    };
+    let transport = if plan.tls.is_some() { "over TLS" } else { "in the clear" };
     if matches!(plan.uris, UriSource::Requests(_)) {
         // Each request has a method of its own.
         return format!("{version} {transport}");

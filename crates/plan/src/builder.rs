@@ -263,8 +263,8 @@ fn check_websocket(plan: &PlanFields) -> Result<(), PlanError> {
             .try_for_each(|websocket| check("workload.scenarios.requests.websocket", websocket))?;
     }
     let version = plan.request.version;
-    if !matches!(version, HttpVersion::Http11 | HttpVersion::Http2) || plan.http2.upgrade {
-        let expected = "HTTP/1.1 or HTTP/2 without an upgrade, which WebSockets are opened with";
+    if !matches!(version, HttpVersion::Http11 | HttpVersion::Http2) {
+        let expected = "HTTP/1.1 or HTTP/2, which WebSockets are opened with";
         return Err(wrong("request.version", expected, format_args!("{version:?}")));
     }
     match &plan.workload {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bounded;
 
-/// The HTTP/2 settings that the client announces, and the way a connection starts HTTP/2.
+/// The HTTP/2 settings that the client announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2 {
     /// The flow-control window of a stream in bytes (`SETTINGS_INITIAL_WINDOW_SIZE`). 6 MiB by default.
@@ -16,9 +16,6 @@ pub struct Http2 {
     pub header_table: HeaderTable,
     /// The size of the largest frame that the server may send, in bytes (`SETTINGS_MAX_FRAME_SIZE`). 16,384 by default.
     pub max_frame: MaxFrame,
-    /// Starts plaintext connections with HTTP/1.1 and an `Upgrade` to HTTP/2 (RFC 7540, section 3.2); a server that
-    /// ignores it gets HTTP/1.1. Otherwise HTTP/2 starts with prior knowledge (RFC 9113, section 3.3), the default.
-    pub upgrade: bool,
 }
 
 /// The largest flow-control window in bytes.
@@ -52,7 +49,6 @@ impl Default for Http2 {
             connection_window: ConnectionWindow::constant::<{ 15 << 20 }>(),
             header_table: HeaderTable::constant::<4096>(),
             max_frame: MaxFrame::MIN,
-            upgrade: false,
         }
     }
 }

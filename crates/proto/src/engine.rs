@@ -94,12 +94,6 @@ impl Engine {
         Self::Http3(Box::new(http3::Engine::new(quic, options)))
     }
 
-    /// Makes a connection that was upgraded to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
-    #[must_use]
-    pub fn upgraded(options: http2::Options, call: CallId, request: Request) -> Self {
-        Self::Http2(Box::new(http2::Engine::upgraded(options, call, request)))
-    }
-
     /// Returns the protocol that it speaks.
     #[must_use]
     pub fn protocol(&self) -> Protocol {

@@ -80,12 +80,6 @@ pub enum Event<'a> {
         /// The reason.
         why: Undone,
     },
-    /// The peer switches to the protocol that it was asked for, and will answer the call in it. Nothing of
-    /// HTTP/1 follows.
-    Upgraded {
-        /// The call that asked for it.
-        call: CallId,
-    },
     /// The connection takes no further calls. Those under way are still answered.
     Draining,
     /// The connection takes no further calls and has none left that were sent: it is of no further use.
@@ -104,8 +98,7 @@ impl Event<'_> {
             | Self::ReplyTrailers { call, .. }
             | Self::ReplyDone { call, .. }
             | Self::CallReturned { call, .. }
-            | Self::CallFailed { call, .. }
-            | Self::Upgraded { call } => Some(call),
+            | Self::CallFailed { call, .. } => Some(call),
             Self::Draining | Self::Drained => None,
         }
     }
@@ -122,7 +115,6 @@ impl Event<'_> {
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
             Self::CallReturned { call, why } => Event::CallReturned { call, why },
             Self::CallFailed { call, why } => Event::CallFailed { call, why },
-            Self::Upgraded { call } => Event::Upgraded { call },
             Self::Draining => Event::Draining,
             Self::Drained => Event::Drained,
         }

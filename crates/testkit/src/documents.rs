@@ -138,11 +138,10 @@ pub fn rerun(plan: &Plan) {
     let html = |_: &RequestSeen| {
         vec![Action::Send(Duration::from_millis(1), reply(200, "Content-Type: text/html\r\n", PAGE))]
     };
-    let is_http2 = plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade;
     if plan.tls.is_some() {
         let peer = TlsPeer::new(HttpPeer::new(html), tls_server().build(), Goodbye::Said);
         run_and_report(plan, link, peer);
-    } else if is_http2 {
+    } else if plan.request.version == HttpVersion::Http2 {
         // The peer panics if it is told what HTTP/2 forbids, so the requests are those of the sample.
         let sample = over_http2();
         let plan = plan.clone().edit(|plan| {

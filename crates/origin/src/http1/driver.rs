@@ -21,7 +21,6 @@ use super::takeover::{self, Takeover, Ticket};
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::fault::Fault;
-use crate::http2::upgrade::Upgrade;
 use crate::intake::Intake;
 use crate::link::{Ending, Link};
 use crate::reply::{add_fields, prepare};
@@ -98,10 +97,6 @@ async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<Hyp
         return pending().await;
     }
     let (request, body) = request.into_parts();
-    if let Some(upgrade) = Upgrade::asked_for(&request, &body, link) {
-        handover.takeover.replace(Some(Takeover::Upgrade(upgrade)));
-        return pending().await;
-    }
     let (mut answer, ending) = {
         let intake = Intake::default();
         prepare(link, &request, &intake, read(body, &intake)).await

@@ -17,7 +17,6 @@ use tokio::io::AsyncWriteExt as _;
 use crate::body::ReplyBody;
 use crate::content::{Checksum, Content};
 use crate::fault::{BAD_LINE, FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
-use crate::http2::upgrade::{Upgrade, upgrade};
 use crate::link::{Ending, Link};
 use crate::reply::{SERVER_NAME, lists};
 use crate::route::Answer;
@@ -33,8 +32,6 @@ pub(crate) enum Takeover {
     Cut,
     /// Write this reply.
     Reply(Ticket),
-    /// Speak HTTP/2 from now on.
-    Upgrade(Upgrade),
     /// Open a WebSocket.
     WebSocket(Box<Opening>),
 }
@@ -153,10 +150,6 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
         Takeover::Reply(ticket) => ticket,
         Takeover::WebSocket(opening) => {
             open_websocket(wire, link, *opening).await?;
-            return Ok(None);
-        }
-        Takeover::Upgrade(asked) => {
-            upgrade(wire, link, asked).await?;
             return Ok(None);
         }
     };

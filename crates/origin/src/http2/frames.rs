@@ -8,7 +8,7 @@ pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The size of a frame's header: three bytes of length, then type, flags, and four bytes of the stream.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-4.1>
-pub(super) const FRAME_HEADER_SIZE: usize = 9;
+const FRAME_HEADER_SIZE: usize = 9;
 
 /// Types of frames: <https://www.rfc-editor.org/rfc/rfc9113#section-6>
 pub(super) const DATA: u8 = 0x0;
@@ -31,7 +31,7 @@ pub(super) fn frame_header(kind: u8, flags: u8, stream: u32, size: usize) -> [u8
 }
 
 /// The size of a frame's payload, from its header.
-pub(super) fn payload_size(header: &[u8; FRAME_HEADER_SIZE]) -> usize {
+fn payload_size(header: &[u8; FRAME_HEADER_SIZE]) -> usize {
     let [a, b, c, ..] = *header;
     u32::from_be_bytes([0, a, b, c]) as usize
 }

@@ -7,5 +7,4 @@ mod pipe;
 mod rpc;
 pub(crate) mod settings;
 mod stream;
-pub(crate) mod upgrade;
 mod websocket;

@@ -56,7 +56,7 @@ pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
 /// The bounds of a frame size; the lower one is the initial size.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
-pub(super) const FRAME_SIZE_MIN: u32 = 1 << 14;
+const FRAME_SIZE_MIN: u32 = 1 << 14;
 const FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
 
 /// The largest header of a request, as HTTP/2 counts it. A larger one is answered 431.

@@ -87,22 +87,21 @@ fn curl(options: &[&str], url: &str) -> Option<String> {
 }
 
 #[test]
-fn curl_is_served_by_prior_knowledge_by_upgrade_and_by_alpn() {
+fn curl_is_served_by_prior_knowledge_and_by_alpn() {
     let server = start(Config::default());
     let path = url(&server, "http", "/size/2m");
     for (options, expected) in [
         (&["--http2-prior-knowledge"][..], "2 2097152 200"),
-        (&["--http2"], "2 2097152 200"),
+        // It asks for an upgrade, and takes the answer over HTTP/1.1.
+        (&["--http2"], "1.1 2097152 200"),
         (&["--http1.1"], "1.1 2097152 200"),
-        // A request with a body is not upgraded.
-        (&["--http2", "-d", "body"], "1.1 2097152 200"),
         (&["--http2-prior-knowledge", "-d", "body"], "2 2097152 200"),
     ] {
         let Some(told) = curl(options, &path) else { return };
         assert_eq!(told, expected, "{options:?}");
     }
     let counts = server.stop().unwrap();
-    assert_eq!((counts.connections_http1, counts.connections_http2, counts.http2_upgrades), (2, 3, 1));
+    assert_eq!((counts.connections_http1, counts.connections_http2), (2, 2));
 
     for (http2, options, expected) in [
         (Some(Http2::default()), &[][..], "2 2097152 200"),
@@ -144,23 +143,6 @@ fn nghttp_sees_trailers_interim_replies_and_settings() {
     for status in [100, 103, 200] {
         assert!(seen.contains(&format!(":status: {status}")), "{seen}");
     }
-}
-
-#[test]
-fn nghttp_is_upgraded() {
-    let server = start(Config::default());
-    let Some(seen) = printed("nghttp", &["-nvu", &url(&server, "http", "/size/50000")]) else { return };
-    assert!(seen.contains("HTTP Upgrade success"), "{seen}");
-    assert!(seen.contains("recv (stream_id=1) content-length: 50000"), "{seen}");
-    assert!(seen.contains("error_code=NO_ERROR"), "{seen}");
-    // The request that asks is one without a body, and the one with it follows on the same connection.
-    let body = file(100_000);
-    let path = body.path().display().to_string();
-    let seen = printed("nghttp", &["-nvu", "-d", &path, &url(&server, "http", "/size/5")]).unwrap();
-    assert!(seen.contains("HTTP Upgrade success"), "{seen}");
-    let counts = server.stop().unwrap();
-    assert_eq!((counts.connections_http2, counts.http2_upgrades, counts.requests_malformed), (2, 2, 0));
-    assert_eq!(counts.requests, 3);
 }
 
 #[test]

@@ -74,7 +74,6 @@ fn settings() -> ComparisonSettings {
         ("workload.calls.connections", "--concurrency"),
         ("arrivals", "--period"),
         ("phases.warmup_ns", "--warmup"),
-        ("http2.upgrade", "--h2c-upgrade"),
         ("http2.window", "--h2-window"),
         ("threads", "--threads"),
     ];
@@ -291,13 +290,11 @@ fn what_may_explain_a_difference_is_mentioned() {
 fn different_settings_of_http2_are_mentioned() {
     let (base, new) = pair();
     let mut other = new.clone();
-    other.plan.change(|plan| {
-        (plan.http2.window, plan.http2.upgrade) = (httperf_plan::Window::constant::<65_535>(), true);
-    });
+    other.plan.change(|plan| plan.http2.window = httperf_plan::Window::constant::<65_535>());
     let comparison = compared(base, &other);
     assert_eq!(
         texts(&comparison.against[0].warnings),
-        ["the protocols differ (--h2c-upgrade: false and true; --h2-window: 6291456 and 65535)"]
+        ["the protocols differ (--h2-window: 6291456 and 65535)"]
     );
     assert_eq!(comparison.against[0].verdict, Overall::Worse);
 }

@@ -450,9 +450,9 @@ mod tests {
              --h2-max-frame=1m",
         );
         check(
-            &["--h2c-upgrade", "--h2-connection-window=1g"],
-            "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
-             --num-calls=1 --h2c-upgrade --h2-connection-window=1g",
+            &["--http-version=2", "--h2-connection-window=1g"],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --http-version=2 --send-buffer=4096 \
+             --recv-buffer=16384 --num-conns=1 --num-calls=1 --h2-connection-window=1g",
         );
         check(
             &["--http-version=auto"],

@@ -361,6 +361,8 @@ const OF_RUNS: &[Habit] = &[
     habit("connect-timeout", TIMEOUT),
     habit("http2", HTTP2),
     habit("http2-prior-knowledge", HTTP2),
+    habit("h2c", HTTP2),
+    habit("h2c-upgrade", "RFC 9113 has removed the upgrade from HTTP/1.1; --http-version 2 begins at once"),
     habit("http1.0", "--http-version 1.0 speaks HTTP/1.0"),
     habit("http1.1", "leave it out: HTTP/1.1 is spoken unless --http-version says another"),
     habit("h1", "leave it out: HTTP/1.1 is spoken unless --http-version says another"),

@@ -217,7 +217,7 @@ fn without_http2(document: &Document) -> Option<String> {
 fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
     let protocol = if plan.request.version == HttpVersion::Http3 { "HTTP/3" } else { "HTTP/2" };
     program.say(format_args!("{protocol} cannot be spoken: {reason}"));
-    if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
+    if plan.request.version == HttpVersion::Http2 {
         program.say_bare(match plan.tls {
             Some(_) => "hint: --http-version=auto speaks what the server chooses",
             None => "hint: without --http-version=2, HTTP/1.1 is spoken",

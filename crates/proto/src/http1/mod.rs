@@ -55,8 +55,6 @@ pub struct Options {
     pub server_timing: bool,
     /// True to keep the `Alt-Svc` of replies ([`Engine::take_alt_svc`]).
     pub alt_svc: bool,
-    /// True if the peer was asked for another protocol, so that a `101` announces it ([`Event::Upgraded`]).
-    pub upgrades: bool,
     /// Bounds on replies.
     pub limits: ReplyLimits,
 }
@@ -70,7 +68,6 @@ impl Default for Options {
             streamed: Streamed::Never,
             server_timing: false,
             alt_svc: false,
-            upgrades: false,
             limits: ReplyLimits::default(),
         }
     }
@@ -490,9 +487,7 @@ impl Engine {
                     if let Some(event) = self.read_known_head(input, header_cache)? {
                         return Ok(Some(event));
                     }
-                    if let Some(event) = self.read_head(input, header_cache)? {
-                        return Ok(Some(event));
-                    }
+                    self.read_head(input, header_cache)?;
                 }
                 State::Body { body, size, hands_out, .. } => {
                     match body.advance(input, size, &self.options.limits)? {
@@ -616,14 +611,9 @@ impl Engine {
         front.request.opens_websocket() || names_one()
     }
 
-    /// Reads on in a header block. `None` means that it must be called again: an interim reply was skipped,
-    /// or `input` is used up.
+    /// Reads on in a header block: up to what is to be reported, past an interim reply, or to the end of `input`.
     #[inline(never)]
-    fn read_head(
-        &mut self,
-        input: &mut &[u8],
-        header_cache: &mut HeaderCache,
-    ) -> Result<Option<Event<'static>>, ProtocolError> {
+    fn read_head(&mut self, input: &mut &[u8], header_cache: &mut HeaderCache) -> Result<(), ProtocolError> {
         // The block lies in `input`, unless its beginning came before.
         let known = self.partial.len();
         let limit = self.options.limits.head_size;
@@ -648,15 +638,14 @@ impl Engine {
                 },
                 Ok(line) => line,
             };
-            let switches = status == head::SWITCHING_PROTOCOLS;
-            if !(head::is_interim(status) || switches && self.options.upgrades) {
+            if !head::is_interim(status) {
                 *started = true;
-                if switches && !self.has_asked_to_switch() {
+                if status == head::SWITCHING_PROTOCOLS && !self.has_asked_to_switch() {
                     return Err(ProtocolError::Unasked101);
                 }
                 self.pending_events.started = Some(status);
                 self.partial.truncate(known);
-                return Ok(None);
+                return Ok(());
             }
         }
         // The end may straddle the cut: search the last bytes that were kept again.
@@ -671,7 +660,7 @@ impl Engine {
                 self.partial.extend_from_slice(input);
             }
             *input = &[];
-            return Ok(None);
+            return Ok(());
         };
         if end > limit {
             return Err(ProtocolError::HeadTooLarge { limit });
@@ -686,12 +675,6 @@ impl Engine {
         };
         let head = Head::parse(block, self.options.limits.fields, wanted)?;
         self.is_alt_svc_taken = self.alt_svc.is_empty();
-        if self.options.upgrades && head.status == head::SWITCHING_PROTOCOLS {
-            self.state = State::Closed;
-            self.partial = Vec::new();
-            let front = self.pending.pop_front().expect("the caller checked that a reply is due");
-            return Ok(Some(Event::Upgraded { call: front.call }));
-        }
         if head.is_interim() {
             // What follows may be a block that is known, which has none.
             self.is_alt_svc_taken = true;
@@ -717,7 +700,7 @@ impl Engine {
                     Tunnel { size, bytes: Vec::new(), base: self.submitted, stage: TunnelStage::Open };
                 self.state = State::Tunnel(Box::new(tunnel));
                 self.partial = Vec::new();
-                return Ok(None);
+                return Ok(());
             }
             let body = head.body(front.request.forbids_reply_content())?;
             let is_streamed = self.options.streamed.includes(head.content);
@@ -727,7 +710,7 @@ impl Engine {
             header_cache.keep(block, head);
         }
         self.partial = Vec::new();
-        Ok(None)
+        Ok(())
     }
 
     /// Reads a cached header block, if `input` begins with it.
@@ -768,8 +751,6 @@ impl Engine {
         let reuse = if done.end > self.written { Reuse::Close } else { reuse };
         self.started = self.started.saturating_sub(1);
         self.finished = self.finished.saturating_sub(1);
-        // Only the first request asks for another protocol.
-        self.options.upgrades = false;
         if !matches!(self.state, State::Tunnel(_)) {
             self.state = match reuse {
                 Reuse::Keep => NEXT_REPLY,

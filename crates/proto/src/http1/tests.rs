@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::content::Coding;
+use crate::request::RequestParts;
 
 const ONE: CallId = CallId(0);
 const TWO: CallId = CallId(1);
@@ -25,7 +26,6 @@ fn engine_with(requests: &[&str], options: Options) -> Engine {
 }
 
 const BODIES: Options = Options {
-    upgrades: false,
     pipeline: usize::MAX,
     header_blocks: false,
     bodies: true,
@@ -222,9 +222,8 @@ fn interim_replies_are_passed_over() {
 fn a_switch_of_protocols_is_final_if_asked_for_and_an_error_if_not() {
     let switch = "HTTP/1.1 101 X\r\nConnection: keep-alive\r\n\r\n";
     check_error(switch, &[], &ProtocolError::Unasked101);
-    let asking = crate::request::RequestParts::to(b"/")
-        .request()
-        .with_lines(b"Connection: upgrade\r\nUpgrade: other\r\n");
+    let headers = b"Connection: upgrade\r\nUpgrade: other\r\n";
+    let asking = RequestParts { headers, ..RequestParts::to(b"/") }.request();
     assert!(asking.header_fields().any(|(name, _)| name == b"Upgrade"));
     for cut in 0..=switch.len() {
         let mut engine = Engine::new(BODIES);
@@ -782,8 +781,7 @@ proptest! {
 /// A request that opens a WebSocket.
 fn opening() -> Request {
     let opening = crate::request::Opening { key: "k", extensions: "", protocols: "" };
-    crate::request::RequestParts { websocket: Some(opening), ..crate::request::RequestParts::to(b"/ws") }
-        .request()
+    RequestParts { websocket: Some(opening), ..RequestParts::to(b"/ws") }.request()
 }
 
 /// An engine that has sent a request that opens a WebSocket.

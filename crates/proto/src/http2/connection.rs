@@ -172,10 +172,6 @@ impl Connection {
 
     /// Sends RST_STREAM for a stream.
     pub(super) fn reset(&mut self, id: u32, code: ErrorCode, reason: &'static str) {
-        if self.phase == Phase::New {
-            // The stream of an upgrade: the preface goes before anything else.
-            self.open();
-        }
         RstStream { stream: id, code }.write(self.outgoing.buffer());
         count(&mut self.counts.resets_sent, reason);
         self.remember(id);

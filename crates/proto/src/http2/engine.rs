@@ -25,16 +25,6 @@ impl Engine {
         Self { reader: Reader::new(options.max_frame), connection: Connection::new(options) }
     }
 
-    /// Makes a connection that was upgraded from HTTP/1 by this call: the first stream answers it.
-    ///
-    /// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
-    #[must_use]
-    pub fn upgraded(options: Options, call: CallId, request: Request) -> Self {
-        let mut engine = Self::new(options);
-        engine.connection.adopt(call, request);
-        engine
-    }
-
     /// Returns how many further calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {

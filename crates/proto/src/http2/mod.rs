@@ -26,7 +26,6 @@ mod sending;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod upgrade;
 
 use thiserror::Error;
 
@@ -35,7 +34,6 @@ pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
 pub use self::options::{Limits, Options, PeerSettings};
-pub use self::upgrade::asking_for_upgrade;
 
 /// A violation by the peer that ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

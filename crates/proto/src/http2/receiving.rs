@@ -440,7 +440,7 @@ impl Connection {
     fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
         let written = self.outgoing.written();
         match self.streams.get_mut(id).map(|stream| stream.start) {
-            Some(start) if start.is_none_or(|start| start < written) => Ok(State::Open),
+            Some(start) if start < written => Ok(State::Open),
             None if self.streams.state(id) == State::Closed => Ok(State::Closed),
             _ => Err(Violation::of_connection(
                 ErrorCode::PROTOCOL_ERROR,

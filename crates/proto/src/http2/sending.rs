@@ -113,33 +113,18 @@ impl Connection {
             (true, None) => Upload::Body { sent: 0, queue: Queue::Turn },
             (false, None) => Upload::Done,
         };
-        let stream = Stream { uplink, ..self.stream(call, request, Some(start), upload) };
-        self.add(stream);
-    }
-
-    /// Adds the stream of a request that was sent in HTTP/1, before the upgrade.
-    pub(super) fn adopt(&mut self, call: CallId, request: Request) {
-        let stream = self.stream(call, request, None, Upload::Done);
-        self.add(stream);
-    }
-
-    fn stream(&self, call: CallId, request: Request, start: Option<u64>, upload: Upload) -> Stream {
-        Stream {
+        self.streams.open(Stream {
             call,
             request,
             start,
             upload,
-            uplink: None,
+            uplink,
             send_window: SendWindow::new(self.peer.window),
             receive_window: ReceiveWindow::of_stream(self.options.window, self.is_acknowledged),
             reply: Reply::Head { interim: 0 },
             blocked_since: None,
             window_wait: Duration::ZERO,
-        }
-    }
-
-    fn add(&mut self, stream: Stream) {
-        self.streams.open(stream);
+        });
         let open = self.streams.open_count() as u64;
         self.counts.streams += 1;
         self.counts.concurrent_sum += open;

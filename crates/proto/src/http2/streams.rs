@@ -19,8 +19,8 @@ use crate::{CallId, ReplySize};
 pub(super) struct Stream {
     pub(super) call: CallId,
     pub(super) request: Request,
-    /// The offset of its HEADERS frame among the bytes sent; `None` if its request was sent in HTTP/1.
-    pub(super) start: Option<u64>,
+    /// The offset of its HEADERS frame among the bytes sent.
+    pub(super) start: u64,
     pub(super) upload: Upload,
     /// What is sent on the WebSocket, if the call opens one.
     pub(super) uplink: Option<Box<Uplink>>,
@@ -207,7 +207,7 @@ mod tests {
         Stream {
             call: CallId(call),
             request: Request::of_bytes(b"GET", None),
-            start: Some(0),
+            start: 0,
             upload: Upload::Done,
             uplink: None,
             send_window: SendWindow::new(0),

@@ -352,15 +352,6 @@ fn a_server_may_speak_before_us() {
 }
 
 #[test]
-fn the_call_of_an_upgrade_may_be_given_up_before_anything_is_said() {
-    let mut engine = Engine::upgraded(Options::default(), CallId(0), request("GET", b""));
-    engine.cancel(Duration::ZERO, CallId(0));
-    let sent = flush(&mut engine);
-    assert!(sent.starts_with(b"PRI * HTTP/2.0\r\n"), "{sent:?}");
-    assert!(sent.ends_with(&[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8]), "RST_STREAM of stream 1: {sent:?}");
-}
-
-#[test]
 fn a_server_of_http1_is_told_from_a_broken_one() {
     let script = Script { bytes: b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ..Script::default() };
     let end = refused(ErrorCode::HTTP_1_1_REQUIRED, "the server answers in HTTP/1");

@@ -150,22 +150,6 @@ impl Request {
         self.0.http3_form.get_or_init(|| Box::new(render()))
     }
 
-    /// Returns the same request with further header lines, each with its line end, after the others.
-    pub(crate) fn with_lines(&self, lines: &[u8]) -> Self {
-        let Contents { text, target, body_start, shared_body, .. } = &*self.0;
-        let (before, after) = text.split_at(self.0.lines.end);
-        Self(Rc::new(Contents {
-            text: [before, lines, after].concat(),
-            target: target.clone(),
-            lines: self.0.lines.start..self.0.lines.end + lines.len(),
-            body_start: body_start + lines.len(),
-            shared_body: shared_body.clone(),
-            header_block_size: OnceCell::new(),
-            http3_form: OnceCell::new(),
-            ..*self.0
-        }))
-    }
-
     /// Splits the body into what lies in the request and what it shares with others; one of them is empty.
     pub(crate) fn body_parts(&self) -> (&[u8], Bytes) {
         match &self.0.shared_body {

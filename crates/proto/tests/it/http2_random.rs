@@ -556,7 +556,7 @@ impl World {
                 heard.end = Some("returned");
             }
             Event::CallFailed { .. } => heard.end = Some("failed"),
-            Event::Upgraded { .. } | Event::Draining | Event::Drained => unreachable!("not here"),
+            Event::Draining | Event::Drained => unreachable!("not here"),
         }
     }
 

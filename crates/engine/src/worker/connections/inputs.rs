@@ -376,11 +376,6 @@ impl<N: Network> Connections<N> {
                 to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                 return None;
             }
-            Reply::Upgraded { call } => {
-                let request = to.run.call(call.into()).request().clone();
-                connection.engine = self.protocols.upgraded_engine(call, request);
-                EventKind::HasRoom
-            }
         };
         self.tell(key, kind, now, to);
         None

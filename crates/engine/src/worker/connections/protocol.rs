@@ -6,8 +6,8 @@ use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
 use httperf_proto::http3;
 use httperf_proto::quic::{self, Figures};
-use httperf_proto::request::{Request, Scheme};
-use httperf_proto::{CallId, Engine, ReplyLimits};
+use httperf_proto::request::Scheme;
+use httperf_proto::{Engine, ReplyLimits};
 use httperf_stats::{Compression, EcnMarks, Http2Summary, Merge as _, ServerSettings, SocketBuffers};
 
 /// The options with which engines are made.
@@ -18,8 +18,6 @@ pub(super) struct Protocols {
     http3: http3::Options,
     /// A connection begins with HTTP/2, whatever the server says.
     begins_with_http2: bool,
-    /// The first request of a connection asks for an upgrade to HTTP/2.
-    upgrades: bool,
 }
 
 impl Protocols {
@@ -31,8 +29,7 @@ impl Protocols {
             http1: undecided(plan, http1),
             http2,
             http3,
-            begins_with_http2: plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade,
-            upgrades: plan.http2.upgrade,
+            begins_with_http2: plan.request.version == HttpVersion::Http2,
         }
     }
 
@@ -48,19 +45,6 @@ impl Protocols {
     /// Returns the engine of a connection of QUIC that has just begun.
     pub(super) fn http3_engine(&self, connection: quic::Connection) -> Engine {
         Engine::http3(connection, self.http3)
-    }
-
-    /// Returns the engine of a connection whose server goes over to HTTP/2, and will answer this call in it.
-    pub(super) fn upgraded_engine(&self, call: CallId, request: Request) -> Engine {
-        Engine::upgraded(self.http2, call, request)
-    }
-
-    /// Returns a request as it goes out on a connection. `is_new`: nothing was answered on it yet.
-    pub(super) fn form_of(&self, request: &Request, engine: &Engine, is_new: bool) -> Request {
-        if self.upgrades && engine.is_in_order() && is_new {
-            return http2::asking_for_upgrade(request, &self.http2);
-        }
-        request.clone()
     }
 
     /// Returns the limits of replies.
@@ -107,7 +91,6 @@ fn http1_options(plan: &Plan) -> http1::Options {
         streamed: streamed(plan),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
         alt_svc: plan.learns_alt_svc(),
-        upgrades: plan.http2.upgrade,
         limits: reply_limits(&plan.limits),
     }
 }
@@ -181,7 +164,7 @@ fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
         Workload::Sessions(_) | Workload::Scenarios(_) => false,
     };
     let is_open = plan.request.version == HttpVersion::Auto;
-    let pipeline = if is_open && bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };
+    let pipeline = if is_open && bounds_streams { 1 } else { options.pipeline };
     http1::Options { pipeline, ..options }
 }
 

@@ -29,9 +29,7 @@ impl<N: Network> Connections<N> {
             && let Some(key) = calls.pop_front()
         {
             let call = run.call_submitted(key, now);
-            let is_new = !connection.has_answered();
-            let request = self.protocols.form_of(call.request(), &connection.engine, is_new);
-            let submitted = connection.engine.submit(at_instant(now), key.into(), request);
+            let submitted = connection.engine.submit(at_instant(now), key.into(), call.request().clone());
             submitted.expect("the engine has capacity");
             if let Some(sends) = connection.transport.sends_mut()
                 && run.plan.recording.asks_of(run.call(key).serial())

@@ -109,42 +109,14 @@ fn a_server_that_does_not_know_http2_in_the_clear_is_told_from_a_broken_one() {
 }
 
 #[test]
-fn a_server_that_is_asked_may_go_over_to_http2() {
-    let arguments = "--h2c-upgrade --num-conns 3 --num-calls 7 --burst-length 3";
-    for make in [Make::Apache, Make::H2o, Make::Own] {
-        let peer = peer!(Peer::start(make, CLEAR));
-        if make != Make::Apache {
-            // Apache 2.4 ends a connection that went over to HTTP/2 as soon as it is idle.
-            let run = peer.run_with(&format!("{arguments} --uri {}", peer.path("small.txt")), &[]);
-            run.is_all_answered();
-            run.check("connections=3 replies=21 2xx=21 content=6.0");
-            assert_eq!(run.line("spoken"), "HTTP/2 3", "{peer}: {run}");
-        }
-        // Nor does it send the rest of a reply when it has waited for a window.
-        let document = if make == Make::Apache { "small.txt" } else { "1m.bin" };
-        let sessions =
-            format!("--h2c-upgrade --wsess 5,9,0.01 --burst-length 3 --uri {}", peer.path(document));
-        let run = peer.run_with(&sessions, &[]);
-        run.is_all_answered();
-        run.check("replies=45 2xx=45 sess_ok=5");
-    }
+fn a_proxy_is_spoken_to_by_prior_knowledge() {
     let own = peer!(Peer::start(Make::Own, CLEAR));
     let server = peer!(other("nghttpx", |command, port| {
         command.arg(format!("-f127.0.0.1,{port};no-tls")).arg(format!("-b127.0.0.1,{}", own.port));
         command.args(["--conf=/dev/null", "--workers=1"]);
     }));
-    let run = run(server.port(0), &format!("{arguments} --uri /size/6"), &[]);
+    let arguments = "--http-version 2 --num-conns 3 --num-calls 7 --burst-length 3 --uri /size/6";
+    let run = run(server.port(0), arguments, &[]);
     run.is_all_answered();
     run.check("connections=3 replies=21 2xx=21 content=6.0");
-}
-
-#[test]
-fn a_server_that_does_not_take_it_up_is_spoken_to_in_http1() {
-    for make in [Make::Nginx, Make::Node, Make::Own] {
-        let peer = peer!(Peer::start(make, Settings { http1: true, ..CLEAR }));
-        let arguments = "--h2c-upgrade --num-conns 3 --num-calls 7 --burst-length 3";
-        let run = peer.run_with(&format!("{arguments} --uri {}", peer.path("small.txt")), &[]);
-        run.check("connections=3 replies=21 2xx=21 content=6.0 errors=0");
-        assert_eq!(run.line("spoken"), "HTTP/1.1 3", "{peer}: {run}");
-    }
 }

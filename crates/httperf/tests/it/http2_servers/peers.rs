@@ -275,7 +275,6 @@ fn apache(program: &Path, root: &Path, port: u16, settings: Settings) -> Command
         KeepAliveTimeout {idle_s}
         MaxKeepAliveRequests {requests}
         Protocols {protocols}
-        H2Upgrade on
         H2Direct on
         H2WindowSize 65535
         H2MaxSessionStreams {streams}

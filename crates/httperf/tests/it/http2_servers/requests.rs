@@ -62,7 +62,7 @@ fn servers_see_the_method_the_authority_and_the_fields_that_were_asked_for() {
                 "{peer}"
             );
             // Fields that speak of the connection are left out.
-            let fields = r"--add-header 'Connection: X-Kept\nX-Kept: Yes\nKeep-Alive: 5\nTE: trailers\nUpgrade: h2c\n'";
+            let fields = r"--add-header 'Connection: X-Kept\nX-Kept: Yes\nKeep-Alive: 5\nTE: trailers\nUpgrade: foo/2\n'";
             assert_eq!(
                 seen(&peer, fields),
                 ["HTTP/2.0 GET localhost /request", "te: trailers", agent, "x-kept: Yes"],

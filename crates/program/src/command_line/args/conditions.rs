@@ -276,8 +276,8 @@ mod tests {
             (["ws://h/", "--body=x"], "ws:// cannot be used with --body: calls open WebSockets"),
             (["ws://h/", "--http-version=3"], "ws:// needs --http-version=1.1 or 2"),
             (
-                ["--h2c-upgrade", "--pipeline=2"],
-                "--pipeline cannot be used with --h2c-upgrade: there, --streams says how many calls may be outstanding",
+                ["--http-version=2", "--pipeline=2"],
+                "--pipeline cannot be used with --http-version=2: there, --streams says how many calls may be outstanding",
             ),
         ] {
             assert_eq!(refused(&words.map(str::to_owned)).as_deref(), Some(message));

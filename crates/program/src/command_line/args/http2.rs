@@ -57,8 +57,6 @@ impl fmt::Display for Version {
 /// Arguments about HTTP/2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Http2Args {
-    /// `--h2c-upgrade`.
-    pub upgrade: bool,
     /// `--streams`.
     pub streams: Option<NonZeroU32>,
     /// `--h2-window` in bytes.

@@ -412,14 +412,13 @@ impl Args {
     /// The version of HTTP to speak.
     #[must_use]
     pub fn version(&self) -> Version {
-        let needs_http2 = self.http2.upgrade || self.grpc.method.is_some();
-        self.http_version.unwrap_or(if needs_http2 { Version::HTTP_2 } else { Version::HTTP_11 })
+        let usual = if self.grpc.method.is_some() { Version::HTTP_2 } else { Version::HTTP_11 };
+        self.http_version.unwrap_or(usual)
     }
 
     /// The option that says so, for messages.
     pub(crate) fn version_option(&self) -> String {
         match self.http_version {
-            None if self.http2.upgrade => "--h2c-upgrade".to_owned(),
             None if self.grpc.method.is_some() => "--grpc".to_owned(),
             _ => format!("--http-version={}", self.version()),
         }

@@ -14,18 +14,13 @@ use crate::command_line::args::{Args, Version};
 pub enum Http2Error {
     /// A choice, and nobody to make it.
     #[error(
-        "--http-version=auto: expected TLS, whose handshake chooses the version; in the clear --h2c-upgrade lets the \
-         server choose"
+        "--http-version=auto: expected TLS, whose handshake chooses the version; in the clear --http-version=2 speaks \
+         HTTP/2"
     )]
     AutoInTheClear,
     /// HTTP/3 without the TLS that is inside.
     #[error("--http-version=3: expected a server with TLS (https://, or --ssl), which HTTP/3 has inside")]
     Http3InTheClear,
-    /// A way from HTTP/1.1 to HTTP/2 where the handshake of TLS says what is spoken.
-    #[error(
-        "--h2c-upgrade: expected a server without TLS, got {0}; --http-version=auto lets the handshake choose"
-    )]
-    UpgradeOverTls(String),
     /// Requests to the proxy itself.
     #[error("--proxy: needs --proxy-tunnel with {version}, as proxies are spoken to in HTTP/1.1")]
     Proxy {
@@ -104,10 +99,6 @@ pub(super) fn plan(args: &Args) -> Result<Http2, Http2Error> {
     if args.version() == Version::Auto && !args.uses_tls() {
         return Err(Http2Error::AutoInTheClear);
     }
-    if given.upgrade && args.uses_tls() {
-        let by = if args.tls.wanted { args.tls.wanted_by } else { "https://" };
-        return Err(Http2Error::UpgradeOverTls(by.to_owned()));
-    }
     if args.sources.proxy.is_some() && !args.sources.proxy_tunnel && !args.uses_tls() {
         return Err(Http2Error::Proxy { version: args.version_option() });
     }
@@ -117,7 +108,6 @@ pub(super) fn plan(args: &Args) -> Result<Http2, Http2Error> {
         connection_window: given.connection_window.unwrap_or(usual.connection_window),
         header_table: given.header_table.unwrap_or(usual.header_table),
         max_frame: given.max_frame.unwrap_or(usual.max_frame),
-        upgrade: given.upgrade,
     })
 }
 
@@ -275,17 +265,14 @@ mod tests {
 
     #[test]
     fn the_version_is_what_was_typed_or_what_an_option_implies() {
-        for (argv, version, upgrade) in [
-            (&[][..], HttpVersion::Http11, false),
-            (&["--http-version=1.0"], HttpVersion::Http10, false),
-            (&["--http-version=2"], HttpVersion::Http2, false),
-            (&["--http-version=2.0", "--ssl"], HttpVersion::Http2, false),
-            (&["--http-version=auto", "https://127.0.0.1/"], HttpVersion::Auto, false),
-            (&["--h2c-upgrade"], HttpVersion::Http2, true),
-            (&["--h2c-upgrade", "--http-version=2"], HttpVersion::Http2, true),
+        for (argv, version) in [
+            (&[][..], HttpVersion::Http11),
+            (&["--http-version=1.0"], HttpVersion::Http10),
+            (&["--http-version=2"], HttpVersion::Http2),
+            (&["--http-version=2.0", "--ssl"], HttpVersion::Http2),
+            (&["--http-version=auto", "https://127.0.0.1/"], HttpVersion::Auto),
         ] {
-            let plan = plan_of(argv);
-            assert_eq!((plan.request.version, plan.http2.upgrade), (version, upgrade), "{argv:?}");
+            assert_eq!(plan_of(argv).request.version, version, "{argv:?}");
         }
     }
 
@@ -304,7 +291,6 @@ mod tests {
             connection_window: 65_535.try_into().unwrap(),
             header_table: 0.try_into().unwrap(),
             max_frame: (1 << 20).try_into().unwrap(),
-            upgrade: false,
         };
         assert_eq!(given.http2, expected);
     }
@@ -317,7 +303,7 @@ mod tests {
             panic!()
         };
         assert_eq!(pipeline.get(), 32);
-        let argv = ["--h2c-upgrade", "--streams=7", "--request-rate=100", "--num-calls=10"];
+        let argv = ["--http-version=2", "--streams=7", "--request-rate=100", "--num-calls=10"];
         let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).into_fields().workload else { panic!() };
         assert_eq!(pipeline.map(NonZeroU32::get), Some(7));
         let argv = ["--ssl", "--http-version=auto", "--request-rate=100", "--num-calls=10"];
@@ -342,19 +328,9 @@ mod tests {
     fn the_way_to_http2_has_to_be_there() {
         check_error(
             &["--http-version=auto"],
-            ": --http-version=auto: expected TLS, whose handshake chooses the version; in the clear --h2c-upgrade lets \
-             the server choose",
+            ": --http-version=auto: expected TLS, whose handshake chooses the version; in the clear --http-version=2 \
+             speaks HTTP/2",
         );
-        for (argv, by) in [
-            (&["--h2c-upgrade", "--ssl"][..], "--ssl"),
-            (&["--h2c-upgrade", "--tls-max=1.2"], "--tls-max"),
-            (&["--h2c-upgrade", "https://127.0.0.1/"], "https://"),
-        ] {
-            let message = format!(
-                ": --h2c-upgrade: expected a server without TLS, got {by}; --http-version=auto lets the handshake choose"
-            );
-            check_error(argv, &message);
-        }
         let proxy = "--proxy=http://127.0.0.1:1";
         check_error(
             &["--http-version=2", proxy],
@@ -405,9 +381,9 @@ mod tests {
         }
         let file = file("A: b\nC d\n");
         check_error(
-            &["--h2c-upgrade", &named("--add-header-file=", &file)],
-            ": --add-header-file: expected lines such as `Accept: text/html`, each with its end, with --h2c-upgrade, got \
-             `C d`",
+            &["--http-version=2", &named("--add-header-file=", &file)],
+            ": --add-header-file: expected lines such as `Accept: text/html`, each with its end, with --http-version=2, \
+             got `C d`",
         );
         for value in ["", "A: b\\n", "A: {rand:}\\aContent-Length: 0\\n", "a:\\n"] {
             plan_of(&["--http-version=2", "--add-header", value]);

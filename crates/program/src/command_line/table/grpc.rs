@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .conflicts(&[
             any_of(REQUESTS).because("--grpc-data says what is sent"),
             any_of(&["prompts", "llm", "targets", "websocket", "compressed"]),
-            any_of(&["tls-handshake-only", "h2c-upgrade", "record=classic"]),
+            any_of(&["tls-handshake-only", "record=classic"]),
             any_of(&["header of Content-Type", "header of TE", "header of grpc-timeout"])
                 .because("gRPC has them"),
         ])

@@ -31,19 +31,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.streams = Some(positive(value)?);
         Ok(())
     }),
-    Opt::flag(
-        "h2c-upgrade",
-        "asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)",
-    )
-    .details(&["Where the server does not take it up, HTTP/1.1 is spoken, one call at a time. Implies \
-         --http-version=2. Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way \
-         up, and many servers have never had it."])
-    .needs(&[any_of(&["http-version=2"])])
-    .sets(&["http2.upgrade"])
-    .apply(|args, _| {
-        args.http2.upgrade = true;
-        Ok(())
-    }),
     Opt::with_value(
         "h2-window",
         "BYTES",

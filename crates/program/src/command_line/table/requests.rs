@@ -19,10 +19,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .classic()
         .details(&[
             "Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`.",
-            "2 speaks HTTP/2: over TLS it is asked for in the handshake (ALPN), in the clear the server \
-             is known to speak it, unless --h2c-upgrade asks. auto leaves it to the handshake of TLS \
-             whether HTTP/2 or HTTP/1.1 is spoken, and the report says what was; in the clear nobody \
-             could choose, and it is refused.",
+            "2 speaks HTTP/2: over TLS it is asked for in the handshake (ALPN), in the clear it begins at \
+             once (prior knowledge). auto leaves it to the handshake of TLS whether HTTP/2 or HTTP/1.1 is \
+             spoken, and the report says what was; in the clear nobody could choose, and it is refused.",
             "auto also learns from replies: once a server has offered HTTP/3 on its own host (Alt-Svc), new \
              connections to it go over QUIC, until the offer expires or is withdrawn. Connections that \
              are open stay as they are, and each thread learns for itself. If a connection does not reach \

@@ -33,7 +33,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 "wsesspage",
                 "call-pause",
                 "tls-handshake-only",
-                "h2c-upgrade",
                 "record=classic",
             ])
             .because("calls open WebSockets"),

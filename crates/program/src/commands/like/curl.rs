@@ -41,16 +41,25 @@ fn read(source: Source<'_>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The note about `--http2` without TLS.
+const UPGRADE: &str = "--http2: in the clear curl asks for an upgrade, which RFC 9113 has removed; --http-version 2 begins at once, \
+                       so the server must speak HTTP/2";
+
 fn translated(request: Request) -> Result<Load, String> {
     let settings = request.settings;
     let mut load = Load::new("curl");
     (load.pace, load.verifies) = (Pace::Once, !settings.insecure);
     (load.timeout, load.follows_redirects) = (settings.timeout, settings.follows_redirects);
+    let is_plain = request.origin.starts_with("http://");
     load.version = match settings.version {
         None => Version::Negotiated,
         Some(Asked::Http10) => Version::Http10,
         Some(Asked::Http11) => Version::Http11,
-        Some(Asked::Http2) => Version::Upgraded,
+        Some(Asked::Http2) if is_plain => {
+            load.notes.push(UPGRADE.to_owned());
+            Version::Http2
+        }
+        Some(Asked::Http2) => Version::Negotiated,
         Some(Asked::Http2PriorKnowledge) => Version::Http2,
         Some(Asked::Http3) => Version::Http3,
     };
@@ -80,7 +89,6 @@ fn translated(request: Request) -> Result<Load, String> {
         None => {}
     }
     load.body = request.content.map(|content| body(content, &mut load)).transpose()?;
-    let is_plain = request.origin.starts_with("http://");
     for (_, ours, value) in settings.run {
         // What is about TLS does nothing in the clear, and is refused there.
         if is_plain && ["--ssl-", "--tls-"].iter().any(|start| ours.starts_with(start)) {

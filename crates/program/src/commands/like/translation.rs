@@ -111,8 +111,6 @@ pub(super) enum Version {
     Http3,
     /// HTTP/2 if the handshake of TLS agrees on it, else HTTP/1.1.
     Negotiated,
-    /// HTTP/2 in the clear if the server upgrades to it, as [`Version::Negotiated`] over TLS.
-    Upgraded,
 }
 
 /// The body of requests.
@@ -345,11 +343,7 @@ impl Load {
             (Version::Http11, _) | (Version::Negotiated, false) => "",
             (Version::Http2, _) => "2",
             (Version::Http3, _) => "3",
-            (Version::Negotiated | Version::Upgraded, true) => "auto",
-            (Version::Upgraded, false) => {
-                words.flag("--h2c-upgrade");
-                ""
-            }
+            (Version::Negotiated, true) => "auto",
         };
         if !version.is_empty() {
             words.option("--http-version", version);

@@ -28,8 +28,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::flag("no-http2", "speaks only HTTP/1")
         .details(&[
             "Default: with TLS the client's offer decides (ALPN). Without TLS, a connection that begins \
-             with HTTP/2's preface is one of HTTP/2 (prior knowledge), and a request without a body may \
-             ask for it (`Upgrade: h2c`).",
+             with HTTP/2's preface is one of HTTP/2 (prior knowledge).",
         ])
         .apply(|args, _| {
             args.http2.is_unwanted = true;

@@ -73,18 +73,11 @@ impl<'a> Settings<'a> {
     pub(crate) fn write(parameters: &[Parameter], out: &mut Vec<u8>) {
         let length = (parameters.len() * PARAMETER_SIZE) as u32;
         FrameHeader { length, kind: kind::SETTINGS, flags: 0, stream: CONNECTION }.write(out);
-        out.extend(Self::payload(parameters));
-    }
-
-    /// Returns the payload of a frame with these parameters.
-    pub(crate) fn payload(parameters: &[Parameter]) -> Vec<u8> {
-        let mut payload = Vec::with_capacity(parameters.len() * PARAMETER_SIZE);
         for parameter in parameters {
             let (id, value) = parameter.raw();
-            payload.extend_from_slice(&id.to_be_bytes());
-            payload.extend_from_slice(&value.to_be_bytes());
+            out.extend_from_slice(&id.to_be_bytes());
+            out.extend_from_slice(&value.to_be_bytes());
         }
-        payload
     }
 
     /// Appends an acknowledgement.

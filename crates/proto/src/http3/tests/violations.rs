@@ -278,7 +278,7 @@ fn malformed_replies() -> Vec<Case> {
         case("keep-alive", with("keep-alive", "timeout=5"), malformed, connection),
         case("proxy-connection", with("proxy-connection", "close"), malformed, connection),
         case("transfer-encoding", with("transfer-encoding", "chunked"), malformed, connection),
-        case("upgrade", with("upgrade", "h2c"), malformed, connection),
+        case("upgrade", with("upgrade", "foo/2"), malformed, connection),
         // Section 4.1.2; RFC 9110, section 8.6.
         case("content-length, empty", with("content-length", ""), malformed, length),
         case("content-length with a sign", with("content-length", "+5"), malformed, length),

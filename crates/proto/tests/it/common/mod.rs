@@ -172,7 +172,7 @@ pub(crate) fn check_calls(events: &[Event<'static>], pending: &[CallId], count: 
             | Event::StreamStarted { call, .. }
             | Event::ReplyBody { call, .. }
             | Event::ReplyTrailers { call, .. } => (call, false),
-            Event::Draining | Event::Drained | Event::Upgraded { .. } => continue,
+            Event::Draining | Event::Drained => continue,
         };
         let is_pending = pending.contains(call);
         assert!(is_pending && !is_end || !ended.contains(&call.0), "{event:?} behind the end in {events:?}");
