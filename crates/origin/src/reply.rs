@@ -5,6 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
+use httperf_proto::status::forbids_content;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode, Version};
@@ -160,7 +161,7 @@ fn length(answer: &Answer) -> Length {
         Some(Fault::BadLength) => Length::Nonsense,
         Some(Fault::NoLength | Fault::BadChunk) => Length::Open,
         None | Some(Fault::Trickle | Fault::Goaway) if answer.framing != Framing::Length => Length::Open,
-        _ if matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Length::Open,
+        _ if forbids_content(answer.status.as_u16()) => Length::Open,
         _ => answer.content.size().map_or(Length::Open, Length::Stated),
     }
 }

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::str::Split;
 use std::time::Duration;
 
+use httperf_proto::status::is_sent_without_content;
+use httperf_proto::websocket::close::may_be_sent;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
@@ -20,7 +22,6 @@ use crate::openai::{Call, Endpoint, Reply};
 use crate::stream::script::{Format, Script, Wishes};
 use crate::text::{Malformed, parse_size};
 use crate::websocket::{self, Conversation, Manner};
-use httperf_proto::websocket::close::may_be_sent;
 
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +80,7 @@ impl Answer {
 
     /// Returns true if a body follows the header.
     pub(crate) fn has_body(&self, is_head: bool) -> bool {
-        let bodiless = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        !is_head && !bodiless && !self.content.is_empty()
+        !is_head && has_content(self.status) && !self.content.is_empty()
     }
 }
 
@@ -146,10 +146,8 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
 }
 
 /// Returns true if replies of this status carry content.
-///
-/// <https://www.rfc-editor.org/rfc/rfc9110#section-15.3.5>, 15.3.6 and 15.4.5
 fn has_content(status: StatusCode) -> bool {
-    !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+    !is_sent_without_content(status.as_u16())
 }
 
 /// The reply that a path asks for.

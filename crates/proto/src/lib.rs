@@ -20,6 +20,7 @@ mod partial;
 pub mod quic;
 mod reply_head;
 pub mod request;
+pub mod status;
 pub mod tls;
 mod token;
 pub mod websocket;

@@ -2,6 +2,7 @@
 //! 9113, section 8; RFC 9114, section 4).
 
 use crate::content::Content;
+use crate::status::is_status;
 use crate::token::is_token;
 
 /// The size beyond which a block is not remembered.
@@ -23,17 +24,6 @@ pub(crate) struct Head {
     pub(crate) content: Content,
     /// The first thing that is malformed.
     pub(crate) malformed: Option<&'static str>,
-}
-
-/// Returns whether replies of this status have no content, whatever their fields say (RFC 9112, section 6.3; RFC 9110,
-/// section 6.4.1). All protocols ask this.
-pub(crate) const fn forbids_content(status: u16) -> bool {
-    matches!(status, 100..=199 | 204 | 304)
-}
-
-/// Returns whether a number is a status. Those from 600 on count as 5xx (RFC 9110, section 15).
-pub(crate) fn is_status(number: u64) -> bool {
-    (100..=999).contains(&number)
 }
 
 /// A part of a message.

@@ -9,9 +9,10 @@ use std::io;
 use std::rc::Rc;
 use std::time::SystemTime;
 
+use httperf_proto::status::forbids_content;
 use hyper::header;
 use hyper::http::request::Parts;
-use hyper::{Method, StatusCode, Version};
+use hyper::{Method, Version};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::body::ReplyBody;
@@ -88,7 +89,7 @@ impl Ticket {
         line(format_args!("Date: {}", httpdate::fmt_http_date(SystemTime::now())));
         line(format_args!("Content-Type: {}", answer.content.media_type()));
         match framing {
-            Mark::Size if answer.status == StatusCode::NO_CONTENT => {}
+            Mark::Size if forbids_content(answer.status.as_u16()) => {}
             Mark::Size => line(format_args!("Content-Length: {}", answer.content.size().unwrap_or(0))),
             Mark::NotASize => line(format_args!("Content-Length: plenty")),
             Mark::Chunks => line(format_args!("Transfer-Encoding: chunked")),

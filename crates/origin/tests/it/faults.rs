@@ -186,6 +186,18 @@ fn interim_replies_come_before_the_final_one() {
 }
 
 #[test]
+fn a_status_that_forbids_content_comes_without_a_length() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    for (status, length) in [(204, None), (205, Some("0")), (304, None)] {
+        client.send(format!("GET /fault/interim/status/{status} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
+        let [.., last] = [client.head(), client.head(), client.head()];
+        assert_eq!((last.status, last.field("content-length")), (status, length));
+    }
+    assert_eq!(client.get("/size/3").body, b"012");
+}
+
+#[test]
 fn faults_of_http_2_are_resets_and_closes_over_http_1() {
     for (fault, expected) in [
         (Fault::ResetStream, Err(ErrorKind::ConnectionReset)),

@@ -7,17 +7,12 @@ use super::SERVER_TIMING_SIZE;
 use super::framing::{Body, Chunked};
 use crate::content::Content;
 use crate::header_block::Marks;
-use crate::reply_head::{forbids_content, is_status};
+use crate::status::{RESET_CONTENT, SWITCHING_PROTOCOLS, is_interim, is_status};
 use crate::token::is_token;
 use crate::{ProtocolError, Reuse, alt_svc};
 
 /// The largest number of header fields that an engine reads, whatever its options.
 pub const MAX_FIELDS: usize = 256;
-
-/// `Switching Protocols` ends HTTP on the connection, so it is final although it is a 1xx.
-pub(super) const SWITCHING_PROTOCOLS: u16 = 101;
-
-const RESET_CONTENT: u16 = 205;
 
 /// The meaning of a header block.
 #[derive(Clone, Debug)]
@@ -225,7 +220,7 @@ impl Head {
     /// `has_no_content` overrides the fields.
     #[inline]
     pub(super) fn body(&self, has_no_content: bool) -> Result<Body, ProtocolError> {
-        if has_no_content || forbids_content(self.status) {
+        if has_no_content {
             return Ok(Body::Length(0));
         }
         if self.chunked {
@@ -272,11 +267,6 @@ fn add_to_list(list: &mut Vec<u8>, value: &[u8]) {
     }
     list.extend_from_slice(value);
     list.truncate(SERVER_TIMING_SIZE);
-}
-
-/// Returns whether a reply of this status precedes the final one.
-pub(super) fn is_interim(status: u16) -> bool {
-    (100..200).contains(&status) && status != SWITCHING_PROTOCOLS
 }
 
 /// The first line of a reply: `HTTP/A.B STATUS`, with anything after it.

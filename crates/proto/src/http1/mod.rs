@@ -22,6 +22,7 @@ use self::head::{Head, StatusLine, Wanted};
 pub use self::header_cache::HeaderCache;
 use crate::content::{Content, Streamed};
 use crate::request::Request;
+use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::{CallId, Event, Foreign, Full, HeaderBlock, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
 
 pub use self::head::{Fields, MAX_FIELDS, fields, values};
@@ -638,9 +639,9 @@ impl Engine {
                 },
                 Ok(line) => line,
             };
-            if !head::is_interim(status) {
+            if !is_interim(status) {
                 *started = true;
-                if status == head::SWITCHING_PROTOCOLS && !self.has_asked_to_switch() {
+                if status == SWITCHING_PROTOCOLS && !self.has_asked_to_switch() {
                     return Err(ProtocolError::Unasked101);
                 }
                 self.pending_events.started = Some(status);
@@ -686,7 +687,7 @@ impl Engine {
         } else {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
-            let is_opened = front.request.opens_websocket() && head.status == head::SWITCHING_PROTOCOLS;
+            let is_opened = front.request.opens_websocket() && head.status == SWITCHING_PROTOCOLS;
             if self.options.header_blocks || is_opened {
                 self.pending_events.head = Some(HeaderBlock::marked(block, head.marks));
             }
@@ -702,7 +703,7 @@ impl Engine {
                 self.partial = Vec::new();
                 return Ok(());
             }
-            let body = head.body(front.request.forbids_reply_content())?;
+            let body = head.body(front.request.forbids_content(head.status))?;
             let is_streamed = self.options.streamed.includes(head.content);
             self.pending_events.stream = is_streamed.then_some(head.content);
             let hands_out = self.options.bodies || is_streamed;
@@ -728,7 +729,7 @@ impl Engine {
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         let event = Event::ReplyStarted { call: front.call, status: head.status };
-        let body = head.body(front.request.forbids_reply_content())?;
+        let body = head.body(front.request.forbids_content(head.status))?;
         let is_streamed = self.options.streamed.includes(head.content);
         self.pending_events.stream = is_streamed.then_some(head.content);
         let hands_out = self.options.bodies || is_streamed;

@@ -11,7 +11,8 @@ use super::frame::{
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP, NO_WEBSOCKETS, SPEAKS_TLS};
 use crate::content::Streamed;
-use crate::reply_head::{Head, Section, forbids_content};
+use crate::reply_head::{Head, Section};
+use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::{
     Awaited, CallId, Code, Event, Foreign, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone,
 };
@@ -240,8 +241,8 @@ impl Connection {
                 }
                 self.finish(now, id)
             }
-            Reply::Head { .. } if head.status == 101 => Err(malformed("a status 101")),
-            Reply::Head { interim } if head.status < 200 => {
+            Reply::Head { .. } if head.status == SWITCHING_PROTOCOLS => Err(malformed("a status 101")),
+            Reply::Head { interim } if is_interim(head.status) => {
                 if end_stream {
                     return Err(malformed("an interim reply that ends its stream"));
                 }
@@ -259,8 +260,8 @@ impl Connection {
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         // The content-length of a reply without content is that of another reply (RFC 9113, section 8.1.1).
-        let has_content = !stream.request.forbids_reply_content() && !forbids_content(head.status);
-        let expected = if has_content { head.content_length } else { Some(0) };
+        let forbids_content = stream.request.forbids_content(head.status);
+        let expected = if forbids_content { Some(0) } else { head.content_length };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         let server_timing = self.header_decoder.block_server_timing();
         let is_opened = stream.request.opens_websocket() && (200..300).contains(&head.status);

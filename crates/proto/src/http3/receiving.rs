@@ -11,7 +11,8 @@ use super::peer::PeerStream;
 use super::qpack::TOO_MANY_BLOCKED;
 use super::sections::Outcome;
 use crate::quic::{self, Chunk, Loss, StreamId};
-use crate::reply_head::{Head, Section, forbids_content};
+use crate::reply_head::{Head, Section};
+use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::tls::Progress;
 use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone};
 
@@ -280,8 +281,8 @@ impl Connection {
                 Ok(())
             }
             Reply::Trailers(_) => Ok(()),
-            Reply::Head { .. } if head.status == 101 => Err(malformed("a status 101")),
-            Reply::Head { interim } if head.status < 200 => {
+            Reply::Head { .. } if head.status == SWITCHING_PROTOCOLS => Err(malformed("a status 101")),
+            Reply::Head { interim } if is_interim(head.status) => {
                 *interim += 1;
                 if *interim > self.options.limits.reply.interim_replies {
                     let reason = "more interim replies than the limit";
@@ -291,8 +292,8 @@ impl Connection {
             }
             Reply::Head { .. } => {
                 // The content-length of a reply without content is that of another reply (RFC 9110, section 8.6).
-                let has_content = !call.request.forbids_reply_content() && !forbids_content(head.status);
-                let expected = if has_content { head.content_length } else { Some(0) };
+                let forbids_content = call.request.forbids_content(head.status);
+                let expected = if forbids_content { Some(0) } else { head.content_length };
                 let size = ReplySize { header: head.size, ..ReplySize::default() };
                 let server_timing = self.sections.block_server_timing();
                 let content = head.content;

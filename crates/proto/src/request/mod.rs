@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 pub use self::fields::{Scheme, is_connection_specific};
 pub use self::parts::{Forward, Opening, RequestBody, RequestParts};
+use crate::status;
 
 /// A request. Clones share their contents.
 #[derive(Clone, Debug)]
@@ -98,10 +99,12 @@ impl Request {
         contents.shared_body.as_ref().map_or(&contents.text[contents.body_start..], |body| &body[..])
     }
 
-    /// Returns whether replies have no content whatever their header blocks say, like those to `HEAD`.
+    /// Returns whether a reply of this status has no content, whatever its header block says: because of the status, or
+    /// of the request, like that to `HEAD`.
     #[must_use]
-    pub fn forbids_reply_content(&self) -> bool {
-        self.0.reply_content == ReplyContent::Never
+    #[inline]
+    pub fn forbids_content(&self, status: u16) -> bool {
+        self.0.reply_content == ReplyContent::Never || status::forbids_content(status)
     }
 
     /// Returns whether it opens a WebSocket. If the server agrees, its reply lasts as long as the WebSocket does: the

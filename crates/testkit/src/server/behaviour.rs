@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use httperf_proto::status::is_sent_without_content;
+
 /// Behaviour of a server towards clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
@@ -206,7 +208,7 @@ impl Reply {
     /// Creates a reply with `status` and the body `hello`, unless the status forbids one.
     #[must_use]
     pub fn status(status: u16) -> Self {
-        if matches!(status, 100..=199 | 204 | 205 | 304) {
+        if is_sent_without_content(status) {
             let reason = reason(status);
             return Self::bytes(format!("HTTP/1.1 {status} {reason}\r\n\r\n").as_bytes());
         }
