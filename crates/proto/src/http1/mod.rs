@@ -703,11 +703,14 @@ impl Engine {
                 self.partial = Vec::new();
                 return Ok(());
             }
-            let body = head.body(front.request.forbids_content(head.status))?;
+            let forbids_content = front.request.forbids_content(head.status);
+            let body = head.body(forbids_content)?;
+            let is_tunnel = forbids_content && front.request.opens_tunnel(head.status);
+            let reuse = if is_tunnel { Reuse::Close } else { head.reuse };
             let is_streamed = self.options.streamed.includes(head.content);
             self.pending_events.stream = is_streamed.then_some(head.content);
             let hands_out = self.options.bodies || is_streamed;
-            self.state = State::Body { body, size, reuse: head.reuse, hands_out };
+            self.state = State::Body { body, size, reuse, hands_out };
             header_cache.keep(block, head);
         }
         self.partial = Vec::new();
@@ -729,11 +732,14 @@ impl Engine {
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         let event = Event::ReplyStarted { call: front.call, status: head.status };
-        let body = head.body(front.request.forbids_content(head.status))?;
+        let forbids_content = front.request.forbids_content(head.status);
+        let body = head.body(forbids_content)?;
+        let is_tunnel = forbids_content && front.request.opens_tunnel(head.status);
+        let reuse = if is_tunnel { Reuse::Close } else { head.reuse };
         let is_streamed = self.options.streamed.includes(head.content);
         self.pending_events.stream = is_streamed.then_some(head.content);
         let hands_out = self.options.bodies || is_streamed;
-        self.state = State::Body { body, size, reuse: head.reuse, hands_out };
+        self.state = State::Body { body, size, reuse, hands_out };
         self.pending_events.head = if self.options.header_blocks { header_cache.block() } else { None };
         Ok(Some(event))
     }

@@ -209,6 +209,18 @@ fn the_reply_to_a_head_request_has_no_body() {
     check_all(&["HEAD"], head.as_bytes(), false, &[started(200), done(40, 0, 0, Reuse::Keep)], None);
 }
 
+/// <https://www.rfc-editor.org/rfc/rfc9112#section-6.3>
+#[test]
+fn the_reply_to_a_connect_request_has_no_body_if_it_opens_a_tunnel_and_ends_the_connection_then() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n";
+    let opened = [started(200), done(40, 0, 0, Reuse::Close)];
+    check_all(&["CONNECT"], head.as_bytes(), false, &opened, None);
+    check_all(&["CONNECT"], format!("{head}of the tunnel").as_bytes(), false, &opened, None);
+    let refused = "HTTP/1.1 407 X\r\nContent-Length: 2\r\n\r\nno";
+    let events = [started(407), body("no"), done(37, 2, 0, Reuse::Keep)];
+    check_all(&["CONNECT"], refused.as_bytes(), false, &events, None);
+}
+
 #[test]
 fn interim_replies_are_passed_over() {
     check(

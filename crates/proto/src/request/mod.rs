@@ -64,8 +64,21 @@ enum ReplyContent {
     AsTold,
     /// None, whatever their header blocks say.
     Never,
+    /// As told; but what follows a 2xx is a tunnel (RFC 9110, section 9.3.6).
+    Tunnel,
     /// As told; but the reply that opens the WebSocket has what the server says there.
     WebSocket,
+}
+
+impl ReplyContent {
+    /// Returns that of the requests with a method.
+    fn of(method: &[u8]) -> Self {
+        match method {
+            b"HEAD" => Self::Never,
+            b"CONNECT" => Self::Tunnel,
+            _ => Self::AsTold,
+        }
+    }
 }
 
 impl Request {
@@ -100,11 +113,19 @@ impl Request {
     }
 
     /// Returns whether a reply of this status has no content, whatever its header block says: because of the status, or
-    /// of the request, like that to `HEAD`.
+    /// of the request, as with `HEAD`, and with `CONNECT` if it [opens a tunnel](Self::opens_tunnel).
     #[must_use]
     #[inline]
     pub fn forbids_content(&self, status: u16) -> bool {
-        self.0.reply_content == ReplyContent::Never || status::forbids_content(status)
+        let is_forbidden = self.0.reply_content == ReplyContent::Never || status::forbids_content(status);
+        is_forbidden || self.opens_tunnel(status)
+    }
+
+    /// Returns whether HTTP ends on the connection with the header block of a reply of this status, as a tunnel begins.
+    #[must_use]
+    #[inline]
+    pub fn opens_tunnel(&self, status: u16) -> bool {
+        self.0.reply_content == ReplyContent::Tunnel && (200..300).contains(&status)
     }
 
     /// Returns whether it opens a WebSocket. If the server agrees, its reply lasts as long as the WebSocket does: the
@@ -177,11 +198,7 @@ impl Request {
             lines: 0..0,
             body_start: bytes.len(),
             shared_body: shared_body.map(|body| Rc::new(body.into())),
-            reply_content: if bytes.starts_with(b"HEAD") {
-                ReplyContent::Never
-            } else {
-                ReplyContent::AsTold
-            },
+            reply_content: ReplyContent::of(bytes.split(|&byte| byte == b' ').next().unwrap_or_default()),
             is_safe: !bytes.starts_with(b"POST"),
             header_block_size: OnceCell::new(),
             http3_form: OnceCell::new(),

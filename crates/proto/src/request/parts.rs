@@ -106,21 +106,8 @@ impl<'a> RequestParts<'a> {
     /// Makes the request.
     #[must_use]
     pub fn request(&self) -> Request {
-        self.request_with(match (self.websocket, self.method) {
-            (Some(_), _) => ReplyContent::WebSocket,
-            (None, b"HEAD") => ReplyContent::Never,
-            (None, _) => ReplyContent::AsTold,
-        })
-    }
-
-    /// Makes a request for a tunnel: what follows the header block of its reply is not content (RFC 9110,
-    /// section 9.3.6).
-    #[must_use]
-    pub fn tunnel_request(&self) -> Request {
-        self.request_with(ReplyContent::Never)
-    }
-
-    fn request_with(&self, reply_content: ReplyContent) -> Request {
+        let reply_content =
+            self.websocket.map_or_else(|| ReplyContent::of(self.method), |_| ReplyContent::WebSocket);
         let (copied, shared_body): (&[u8], _) = match self.body {
             RequestBody::None => (b"", None),
             RequestBody::Copied(body) => (body, None),
@@ -370,6 +357,28 @@ mod tests {
              Sec-WebSocket-Protocol: chat, b\r\nOrigin: http://o\r\n\r\n",
         );
         assert!(head.request().opens_websocket() && !plain().request().opens_websocket());
+    }
+
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.3>
+    #[test]
+    fn the_method_and_the_status_say_whether_a_reply_has_content() {
+        for (method, without_content) in [
+            (&b"GET"[..], &[100, 101, 204, 304][..]),
+            (b"POST", &[100, 101, 204, 304]),
+            (b"HEAD", &[100, 101, 200, 204, 205, 299, 300, 304, 404]),
+            (b"head", &[100, 101, 204, 304]),
+            (b"CONNECT", &[100, 101, 200, 204, 205, 299, 304]),
+        ] {
+            let request = RequestParts { method, ..plain() }.request();
+            let statuses = [100, 101, 200, 204, 205, 299, 300, 304, 404];
+            let found: Vec<u16> =
+                statuses.into_iter().filter(|&status| request.forbids_content(status)).collect();
+            assert_eq!(found, without_content, "{}", String::from_utf8_lossy(method));
+            let opened: Vec<u16> =
+                statuses.into_iter().filter(|&status| request.opens_tunnel(status)).collect();
+            let expected: &[u16] = if method == b"CONNECT" { &[200, 204, 205, 299] } else { &[] };
+            assert_eq!(opened, expected, "{}", String::from_utf8_lossy(method));
+        }
     }
 
     #[test]

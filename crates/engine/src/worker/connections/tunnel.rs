@@ -48,7 +48,7 @@ impl Tunnels {
                 forward: Some(Forward { origin: "", authorization: proxy.authorization.as_deref() }),
                 ..RequestParts::to(name.as_bytes())
             };
-            parts.tunnel_request()
+            parts.request()
         };
         proxy.tunnel.then(|| Self { requests: plan.targets.iter().map(connect).collect(), limits })
     }
