@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::clients::{By, Clients};
 use crate::error::{Error, Flaw};
-use crate::headers::{is_method, is_name, is_of_the_connection};
+use crate::headers::{elements, is_method, is_name, is_of_the_connection};
 use crate::lines::{Ended, Lines, trimmed};
 use crate::log::Stamps;
 use crate::log::escapes::target_text;
@@ -279,7 +279,7 @@ impl<R: BufRead> Requests<R> {
             let mut fields = request.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
             fields.next().map(|(_, value)| &value[..])
         };
-        let address = field("x-forwarded-for").and_then(|list| list.split(',').next()).map(str::trim);
+        let address = field("x-forwarded-for").and_then(|list| elements(list).next());
         let address = address.or_else(|| field("x-real-ip"));
         // Cookies change within a visit, so an address is the better sign.
         let user = if address.is_none() { field("cookie") } else { None };
@@ -413,7 +413,7 @@ impl Framing {
     /// Takes a field into account.
     fn take(&mut self, name: &str, value: &str) {
         if name.eq_ignore_ascii_case("transfer-encoding") {
-            let last = value.rsplit(',').next().unwrap_or_default().trim();
+            let last = elements(value).next_back().unwrap_or_default();
             *self = if last.eq_ignore_ascii_case("chunked") { Self::Chunked } else { Self::Broken };
         } else if name.eq_ignore_ascii_case("content-length") && *self != Self::Chunked {
             *self = value.parse().map_or(Self::Broken, Self::Length);

@@ -18,6 +18,11 @@ pub(crate) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control())
 }
 
+/// Returns the elements of a field value that is a list. Empty ones mean nothing (RFC 9110, section 5.6.1).
+pub(crate) fn elements(value: &str) -> impl DoubleEndedIterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|element| !element.is_empty())
+}
+
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -80,5 +85,14 @@ mod tests {
             );
         }
         assert_eq!(["GET", "M-SEARCH", "", "G T"].map(is_method), [true, true, false, false]);
+    }
+
+    #[test]
+    fn empty_elements_of_a_list_mean_nothing() {
+        for (value, expected) in
+            [("", &[][..]), (" , ,", &[]), ("a", &["a"]), (",a b ,, c,", &["a b", "c"]), ("a,b", &["a", "b"])]
+        {
+            assert_eq!(elements(value).collect::<Vec<_>>(), expected, "{value:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
+use httperf_proto::list::has_word;
 use httperf_proto::status::forbids_content;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -115,8 +116,7 @@ pub(crate) fn add_fields(headers: &mut HeaderMap, answer: &Answer) {
 
 /// Returns true if one of these fields is a list (RFC 9110, section 5.6.1) that contains this word.
 pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
-    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|given| given.trim().eq_ignore_ascii_case(word))
+    has_word(headers.get_all(name).into_iter().map(HeaderValue::as_bytes), word)
 }
 
 /// Makes the header of a reply over HTTP/2 or HTTP/3.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::list;
 use crate::token::is_token;
 
 /// The size of the largest value that is read; a larger one is as if it were malformed.
@@ -42,11 +43,7 @@ pub struct Alternative {
 
 /// Appends a value of `Alt-Svc` to those before it. What is beyond [`FIELD_SIZE`] shows by one byte more than that.
 pub(crate) fn put(value: &[u8], all: &mut Vec<u8>) {
-    if !all.is_empty() {
-        all.extend_from_slice(b", ");
-    }
-    all.extend_from_slice(value);
-    all.truncate(FIELD_SIZE + 1);
+    list::join(value, all, FIELD_SIZE + 1);
 }
 
 impl AltSvc {

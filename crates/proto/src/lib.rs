@@ -15,6 +15,7 @@ pub mod http1;
 pub mod http2;
 pub mod http3;
 mod limits;
+pub mod list;
 mod numbered;
 mod partial;
 pub mod quic;

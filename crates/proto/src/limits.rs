@@ -2,6 +2,9 @@
 
 use crate::http1::MAX_FIELDS;
 
+/// The number of bytes of `Server-Timing` that are kept.
+pub(crate) const SERVER_TIMING_SIZE: usize = 512;
+
 /// Bounds on a reply. Beyond one of them the call or its connection fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {

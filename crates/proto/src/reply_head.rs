@@ -8,9 +8,6 @@ use crate::token::is_token;
 /// The size beyond which a block is not remembered.
 pub(crate) const KEPT_SIZE: usize = 1024;
 
-/// The number of bytes of `server-timing` that are kept.
-const SERVER_TIMING_SIZE: usize = 512;
-
 /// The meaning of a header block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -43,15 +40,6 @@ pub(crate) fn put_field(version: &[u8], name: &[u8], value: &[u8], text: &mut Ve
         _ if name.starts_with(b":") => {}
         _ => put(&[name, b": ", value, b"\r\n"]),
     }
-}
-
-/// Adds a value of `server-timing` to those before it.
-pub(crate) fn put_server_timing(value: &[u8], all: &mut Vec<u8>) {
-    if !all.is_empty() {
-        all.extend_from_slice(b", ");
-    }
-    all.extend_from_slice(value);
-    all.truncate(SERVER_TIMING_SIZE);
 }
 
 /// What is wanted of header blocks beyond their meaning.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::clock;
-use crate::headers::is_method;
+use crate::headers::{elements, is_method};
 
 use super::escapes::{decoded, target_text};
 use super::format::{Format, Layout};
@@ -192,8 +192,7 @@ impl<'l> Fields<'l> {
         // Behind a proxy the last address is that of the proxy for all clients.
         let client = text(self.client);
         let forwarded = text(self.forwarded);
-        let forwarded =
-            forwarded.and_then(|list| list.split(',').next().map(|first| first.trim().to_owned()));
+        let forwarded = forwarded.and_then(|list| elements(&list).next().map(str::to_owned));
         let record = Record {
             start: stamp,
             duration: self.duration,
@@ -397,7 +396,7 @@ fn traefik(line: &[u8]) -> Result<Stamped, NoRecord> {
     let (method, uri) = checked(parsed.method.as_bytes(), parsed.path.as_bytes())?;
     let known = |text: Option<String>| text.filter(|text| !matches!(&text[..], "" | "-"));
     let forwarded = known(parsed.forwarded);
-    let forwarded = forwarded.and_then(|list| list.split(',').next().map(|first| first.trim().to_owned()));
+    let forwarded = forwarded.and_then(|list| elements(&list).next().map(str::to_owned));
     let record = Record {
         start: stamp,
         duration: parsed.duration.map(Duration::from_nanos),

@@ -6,6 +6,7 @@
 mod talk;
 
 use h2::ext::Protocol;
+use httperf_proto::list::elements;
 use httperf_proto::websocket::{Deflate, Key, answer_offer};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -85,12 +86,11 @@ impl Opening {
         let values = |name: &HeaderName| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
         let key = values(&KEY).next().unwrap_or_default().trim_ascii();
         let (deflate, extensions) = answer_offer(values(&EXTENSIONS)).unzip();
-        let offered = headers.get(PROTOCOL).and_then(|value| value.to_str().ok());
-        let protocol = offered.and_then(|value| value.split(',').next());
+        let protocol = values(&PROTOCOL).flat_map(elements).next().and_then(|name| str::from_utf8(name).ok());
         Self {
             accept: Key::accept(key),
             extensions,
-            protocol: protocol.map(|protocol| protocol.trim().to_owned()),
+            protocol: protocol.map(str::to_owned),
             deflate,
             conversation,
         }
@@ -125,5 +125,31 @@ impl Opening {
             }
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    #[test]
+    fn the_first_subprotocol_that_is_offered_is_chosen() {
+        for (offered, expected) in [
+            (&[][..], None),
+            (&["chat"], Some("chat")),
+            (&["chat, superchat"], Some("chat")),
+            (&[" , chat"], Some("chat")),
+            (&["", "superchat"], Some("superchat")),
+            (&[","], None),
+        ] {
+            let asking =
+                offered.iter().fold(Request::get("/"), |asking, &value| asking.header(PROTOCOL, value));
+            let (request, ()) = asking.body(()).unwrap().into_parts();
+            let conversation = Conversation { manner: Manner::Silent, close: None, cut: None, seed: 0 };
+            let opening = Opening::new(&request, conversation);
+            assert_eq!(opening.protocol.as_deref(), expected, "{offered:?}");
+        }
     }
 }

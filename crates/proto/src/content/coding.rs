@@ -7,6 +7,7 @@ use flate2::write::MultiGzDecoder;
 
 use super::expand::{Brotli, Deflate, Zstd};
 use crate::http1::values;
+use crate::list::elements;
 
 /// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +43,9 @@ impl Coding {
     /// Returns the coding with those of a further field value applied; `None` as for [`Coding::of`].
     pub(super) fn with(self, value: &[u8]) -> Option<Self> {
         let mut coding = self;
-        for name in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+        for name in elements(value) {
             let next = match name.to_ascii_lowercase().as_slice() {
-                b"" | b"identity" => continue,
+                b"identity" => continue,
                 b"gzip" | b"x-gzip" => Self::Gzip,
                 b"deflate" => Self::Deflate,
                 b"br" => Self::Brotli,

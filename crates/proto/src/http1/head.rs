@@ -3,10 +3,11 @@
 
 use std::mem::MaybeUninit;
 
-use super::SERVER_TIMING_SIZE;
 use super::framing::{Body, Chunked};
 use crate::content::Content;
 use crate::header_block::Marks;
+use crate::limits::SERVER_TIMING_SIZE;
+use crate::list::{self, elements};
 use crate::status::{RESET_CONTENT, SWITCHING_PROTOCOLS, is_interim, is_status};
 use crate::token::is_token;
 use crate::{ProtocolError, Reuse, alt_svc};
@@ -164,7 +165,7 @@ impl Head {
             }
             13 if name.eq_ignore_ascii_case(b"server-timing") => {
                 if let Some(kept) = &mut wanted.server_timing {
-                    add_to_list(kept, value);
+                    list::join(value, kept, SERVER_TIMING_SIZE);
                     self.is_plain = false;
                 }
             }
@@ -176,7 +177,7 @@ impl Head {
 
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-9.3>
     fn read_connection(&mut self, value: &[u8]) {
-        for option in items(value) {
+        for option in elements(value) {
             if option.eq_ignore_ascii_case(b"close") {
                 self.closes = true;
                 self.reuse = Reuse::Close;
@@ -189,7 +190,8 @@ impl Head {
 
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.3>: a list of equal values is one value.
     fn read_length(&mut self, value: &[u8]) {
-        for item in items(value) {
+        // It is no list (RFC 9110, section 8.6): an empty item is an error.
+        for item in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
             self.length = match (&self.length, parse_length(item)) {
                 (Ok(None), Some(length)) => Ok(Some(length)),
                 (Ok(Some(before)), Some(length)) if *before == length => Ok(Some(length)),
@@ -200,8 +202,7 @@ impl Head {
 
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.1>: only the last coding delimits the body.
     fn read_coding(&mut self, value: &[u8]) {
-        // Empty elements of a list mean nothing (RFC 9110, section 5.6.1).
-        for coding in items(value).filter(|item| !item.is_empty()) {
+        for coding in elements(value) {
             self.chunked = coding.eq_ignore_ascii_case(b"chunked");
             self.other_coding = !self.chunked && !coding.eq_ignore_ascii_case(b"identity");
         }
@@ -260,15 +261,6 @@ fn regular_field(lines: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((&lines[..name_size], line.trim_ascii(), &value[end + 1..]))
 }
 
-/// Appends a value to a comma-separated list, as far as there is room.
-fn add_to_list(list: &mut Vec<u8>, value: &[u8]) {
-    if !list.is_empty() {
-        list.extend_from_slice(b", ");
-    }
-    list.extend_from_slice(value);
-    list.truncate(SERVER_TIMING_SIZE);
-}
-
 /// The first line of a reply: `HTTP/A.B STATUS`, with anything after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatusLine {
@@ -315,11 +307,6 @@ fn parse_length(item: &[u8]) -> Option<u64> {
         return None;
     }
     std::str::from_utf8(item).ok()?.parse().ok()
-}
-
-/// Splits a comma-separated list into items without blanks around them; empty ones stay.
-fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
 /// Finds the end of a header block that begins in `bytes`, searching from `from` on: the offset after its

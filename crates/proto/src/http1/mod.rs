@@ -34,9 +34,6 @@ const TRANSMIT_SIZE: usize = 64 * 1024;
 /// system call.
 const SHARED_SIZE: usize = 4096;
 
-/// The number of bytes of `Server-Timing` that are kept.
-const SERVER_TIMING_SIZE: usize = 512;
-
 /// The beginnings of what a peer sends before it closes a connection on which it has waited too long for a request (RFC
 /// 9110, section 15.5.9).
 const IDLE_TIMEOUTS: [&[u8]; 2] = [b"HTTP/1.1 408", b"HTTP/1.0 408"];
@@ -95,7 +92,7 @@ pub struct Engine {
     pending_events: PendingEvents,
     /// The beginning of an incomplete header block.
     partial: Vec<u8>,
-    /// The `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
+    /// The `Server-Timing` of the last final reply, cut to a size.
     server_timing: Vec<u8>,
     /// The `Alt-Svc` of the last header block that had one, and whether that was taken.
     alt_svc: Vec<u8>,

@@ -2,8 +2,9 @@
 
 use super::error::Violation;
 use super::qpack::{Decoded, Decoder, SectionLimits};
-use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, WantedFields, put_field, put_server_timing};
-use crate::{ReplyLimits, alt_svc};
+use crate::limits::SERVER_TIMING_SIZE;
+use crate::reply_head::{Head, KEPT_SIZE, Reading, Section, WantedFields, put_field};
+use crate::{ReplyLimits, alt_svc, list};
 
 /// The beginning of a status line in HTTP/1's form.
 const STATUS_LINE: &[u8] = b"HTTP/3 ";
@@ -124,7 +125,7 @@ impl Sections {
                 put_field(STATUS_LINE, name, value, text);
             }
             if wants.server_timing && name == b"server-timing" {
-                put_server_timing(value, server_timing);
+                list::join(value, server_timing, SERVER_TIMING_SIZE);
             }
             if wants_alt_svc && name == b"alt-svc" {
                 alt_svc::put(value, elsewhere);

@@ -6,6 +6,7 @@ use boring::sha::sha1;
 use thiserror::Error;
 
 use super::Deflate;
+use crate::list::{elements, has_word};
 
 /// The text that a key is hashed with.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -66,7 +67,7 @@ impl Offer {
             if !values(b"upgrade").any(|value| value.trim_ascii().eq_ignore_ascii_case(b"websocket")) {
                 return Err(Refusal::Upgrade);
             }
-            if !tokens(values(b"connection")).any(|token| token.eq_ignore_ascii_case(b"upgrade")) {
+            if !has_word(values(b"connection"), "upgrade") {
                 return Err(Refusal::Connection);
             }
             let mut accepts = values(b"sec-websocket-accept");
@@ -75,7 +76,7 @@ impl Offer {
             }
         }
         let mut deflate = None;
-        for extension in tokens(values(b"sec-websocket-extensions")) {
+        for extension in values(b"sec-websocket-extensions").flat_map(elements) {
             if !self.deflate || deflate.is_some() {
                 return Err(Refusal::Extension(shown(extension)));
             }
@@ -125,7 +126,7 @@ pub enum Refusal {
 /// `Sec-WebSocket-Extensions`.
 #[must_use]
 pub fn answer_offer<'h>(values: impl Iterator<Item = &'h [u8]>) -> Option<(Deflate, String)> {
-    tokens(values).find_map(|offer| {
+    values.flat_map(elements).find_map(|offer| {
         let mut deflate = Deflate::default();
         let mut parameters = parameters(offer);
         if !parameters.next()?.0.eq_ignore_ascii_case(DEFLATE.as_bytes()) {
@@ -186,12 +187,6 @@ fn agreed(extension: &[u8]) -> Option<Deflate> {
 fn window_bits(text: &[u8]) -> Option<u8> {
     let bits: u8 = std::str::from_utf8(text).ok()?.parse().ok()?;
     ((8..=15).contains(&bits) && !text.starts_with(b"0") && !text.starts_with(b"+")).then_some(bits)
-}
-
-/// Returns the elements of lists with commas.
-fn tokens<'h>(values: impl Iterator<Item = &'h [u8]>) -> impl Iterator<Item = &'h [u8]> {
-    let split = |value: &'h [u8]| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-    values.flat_map(split).filter(|token| !token.is_empty())
 }
 
 /// Returns the name of an extension and its parameters, each with its value if it has one.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use httperf_load::websocket::Talk as Script;
 use httperf_plan::{Answer, Plan, WebSocket, Workload};
+use httperf_proto::list::elements;
 use httperf_proto::request::Request;
 use httperf_proto::websocket::close::{self, GOING_AWAY, NORMAL_CLOSURE};
 use httperf_proto::websocket::{self, Accepted, Event, MessageKind, Offer, Refusal, Violation};
@@ -517,11 +518,11 @@ fn accept(request: &Request, head: &[u8], is_http1: bool) -> Result<Accepted, Re
         let fields = request.header_fields().filter(move |(its, _)| its.eq_ignore_ascii_case(name));
         fields.map(|(_, value)| value)
     };
-    let lists = sent(b"sec-websocket-protocol").map(String::from_utf8_lossy);
     let offer = Offer {
         deflate: sent(b"sec-websocket-extensions").next().is_some(),
-        protocols: lists
-            .flat_map(|list| list.split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>())
+        protocols: sent(b"sec-websocket-protocol")
+            .flat_map(elements)
+            .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect(),
     };
     let key = sent(b"sec-websocket-key").next().filter(|_| is_http1);
