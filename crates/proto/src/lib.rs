@@ -6,6 +6,7 @@
 
 pub mod alt_svc;
 pub mod content;
+mod counts;
 mod engine;
 mod event;
 pub mod grpc;

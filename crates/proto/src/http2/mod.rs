@@ -29,11 +29,11 @@ mod tests;
 
 use thiserror::Error;
 
-pub(crate) use self::counts::count;
-pub use self::counts::{Compressed, Counts};
+pub use self::counts::Counts;
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
 pub use self::options::{Limits, Options, PeerSettings};
+pub use crate::counts::Compressed;
 
 /// A violation by the peer that ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

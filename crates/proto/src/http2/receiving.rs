@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::connection::{Connection, PartialBlock, Phase, RESETS_REMEMBERED};
-use super::counts::count_code;
 use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
     Settings, Violation, WindowUpdate, kind,
@@ -11,6 +10,7 @@ use super::frame::{
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP, NO_WEBSOCKETS, SPEAKS_TLS};
 use crate::content::Streamed;
+use crate::counts::count_code;
 use crate::reply_head::{Head, Section};
 use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::{

@@ -11,7 +11,7 @@ use super::frame::{Limits as FrameLimits, Place, Reader};
 use super::peer::PeerStream;
 use super::sections::Sections;
 use super::{Options, PeerSettings};
-use crate::http2::count;
+use crate::counts::count;
 use crate::numbered::Numbered;
 use crate::quic::{self, StreamId};
 use crate::request::Request;

@@ -1,7 +1,7 @@
 //! Counts of what happens on a connection.
 
 use super::ErrorCode;
-use crate::http2::{Compressed, count};
+use crate::counts::Compressed;
 
 /// Counts of what happened on a connection since they were last taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,15 +26,4 @@ pub struct Counts {
     pub headers_received: Compressed,
     /// Times that a header block waited for the table of header compression.
     pub blocked_sections: u64,
-}
-
-/// The number of distinct codes; 20 have a name.
-const CODES_MAX: usize = 64;
-
-/// Counts an error code. Beyond [`CODES_MAX`], unknown codes count as H3_NO_ERROR, as which they are to be treated.
-///
-/// <https://www.rfc-editor.org/rfc/rfc9114#section-9>
-pub(super) fn count_code(counts: &mut Vec<(ErrorCode, u64)>, code: ErrorCode) {
-    let is_known = code.name().is_some() || counts.iter().any(|&(its, _)| its == code);
-    count(counts, if is_known || counts.len() < CODES_MAX { code } else { ErrorCode::H3_NO_ERROR });
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::counts::PeerCode;
+
 /// The reason why a stream or a connection ends.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9114#section-8.1>
@@ -77,6 +79,15 @@ impl ErrorCode {
             Self::QPACK_DECODER_STREAM_ERROR => "QPACK_DECODER_STREAM_ERROR",
             _ => return None,
         })
+    }
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc9114#section-9>
+impl PeerCode for ErrorCode {
+    const OTHER: Self = Self::H3_NO_ERROR;
+
+    fn is_named(self) -> bool {
+        self.name().is_some()
     }
 }
 

@@ -4,12 +4,12 @@ use bytes::{Buf as _, Bytes};
 
 use super::ConnectionError;
 use super::connection::{Body, Call, Connection, Held, Phase, Reply, Upload};
-use super::counts::count_code;
 use super::error::{ErrorCode, Scope, Violation};
 use super::frame::{Frame, Piece, Reader};
 use super::peer::PeerStream;
 use super::qpack::TOO_MANY_BLOCKED;
 use super::sections::Outcome;
+use crate::counts::count_code;
 use crate::quic::{self, Chunk, Loss, StreamId};
 use crate::reply_head::{Head, Section};
 use crate::status::{SWITCHING_PROTOCOLS, is_interim};

@@ -26,6 +26,7 @@ pub(crate) use self::reader::{Piece, Reader};
 pub(crate) use self::rst_stream::RstStream;
 pub(crate) use self::settings::{Parameter, Settings, WINDOW_MAX};
 pub(crate) use self::window_update::WindowUpdate;
+use crate::counts::PeerCode;
 
 /// The size of a frame header.
 ///
@@ -153,13 +154,10 @@ impl ErrorCode {
     /// HTTP/1.1 is required.
     pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 
-    /// The number of codes with a name.
-    pub(super) const NAMED: usize = 14;
-
     /// Returns its name in RFC 9113, if it has one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        const NAMES: [&str; ErrorCode::NAMED] = [
+        const NAMES: [&str; 14] = [
             "NO_ERROR",
             "PROTOCOL_ERROR",
             "INTERNAL_ERROR",
@@ -176,6 +174,15 @@ impl ErrorCode {
             "HTTP_1_1_REQUIRED",
         ];
         NAMES.get(self.0 as usize).copied()
+    }
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-7>
+impl PeerCode for ErrorCode {
+    const OTHER: Self = Self::INTERNAL_ERROR;
+
+    fn is_named(self) -> bool {
+        self.name().is_some()
     }
 }
 
