@@ -1,17 +1,25 @@
-//! The HTTP/3 of one connection, as its owner sees it.
+//! The HTTP/3 of one connection: what its owner sees, and its state.
+//!
+//! From calls to frames is in `sending`, from streams to events in `receiving` and `peer`.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 
-use super::connection::{Connection, Phase, Waiting};
+use super::call::{Call, Upload, Waiting};
 use super::counts::Counts;
 use super::error::ErrorCode;
+use super::frame::{Limits as FrameLimits, Place, Reader};
+use super::peer::PeerStream;
+use super::sections::Sections;
 use super::{Options, PeerSettings};
-use crate::quic::{self, Datagrams, Ecn, Ticket};
+use crate::counts::count;
+use crate::numbered::Numbered;
+use crate::quic::{self, Datagrams, Ecn, StreamId, Ticket};
 use crate::request::Request;
 use crate::tls::Progress;
-use crate::{CallId, Event, Full, ProtocolError, Sent, Stall};
+use crate::{Awaited, CallId, Event, Full, ProtocolError, Reuse, Sent, Stall};
 
 /// The HTTP/3 of one connection, with its QUIC.
 ///
@@ -19,35 +27,137 @@ use crate::{CallId, Event, Full, ProtocolError, Sent, Stall};
 /// [context](quic::Context).
 #[derive(Debug)]
 pub struct Engine {
-    pub(super) connection: Connection,
+    pub(super) quic: quic::Connection,
+    pub(super) options: Options,
+    pub(super) phase: Phase,
+    /// The present, as the owner said last.
+    pub(super) now: Duration,
+    /// Steps of the handshake that the owner does not know of.
+    pub(super) progress: VecDeque<Progress>,
+    /// Calls with a stream, numbered as QUIC numbers these streams.
+    pub(super) calls: Numbered<Call>,
+    /// Calls that wait for a stream, in order.
+    pub(super) waiting: VecDeque<Waiting>,
+    /// A stream for the next call, which the peer does not know of yet: one is opened ahead, as QUIC does not tell how many
+    /// more the peer allows.
+    pub(super) next_stream: Option<StreamId>,
+    /// The peer may allow another stream.
+    pub(super) has_room: bool,
+    /// Calls with more of a request to send, whose turn it is.
+    pub(super) uploads: VecDeque<u64>,
+    pub(super) own: OwnStreams,
+    pub(super) peer_streams: Vec<PeerStream>,
+    /// The kinds of streams that a peer opens once, as far as it has.
+    pub(super) has_opened: Vec<super::uni::StreamType>,
+    /// Streams that may have something to read.
+    pub(super) readable: VecDeque<StreamId>,
+    /// Bytes that were read and are not used up.
+    pub(super) reading: Option<(StreamId, Bytes)>,
+    /// Calls whose header block waits for the table of header compression, each with the insertions that it needs.
+    pub(super) blocked: Vec<(u64, u64)>,
+    /// Calls whose header block need not wait any longer.
+    pub(super) unblocked: VecDeque<StreamId>,
+    pub(super) sections: Sections,
+    pub(super) peer: Option<PeerSettings>,
+    /// The last identifier of a GOAWAY frame.
+    pub(super) goaway: Option<u64>,
+    pub(super) sent: VecDeque<Sent>,
+    pub(super) pending_events: VecDeque<Event<'static>>,
+    /// The connection is gone, which counts once all that arrived before has been read.
+    pub(super) loss: Option<quic::Loss>,
+    /// The reason why the connection failed, reported after the pending events.
+    pub(super) failure: Option<ProtocolError>,
+    /// The owner knows that no call is left and none is taken.
+    pub(super) end_announced: bool,
+    pub(super) stalls: VecDeque<Stall>,
+    pub(super) counts: Counts,
+    /// Requests that were sent before the handshake was complete.
+    pub(super) early: u64,
+    pub(super) resets_in_a_row: u32,
+    pub(super) idle_frames: u32,
+    pub(super) unknown_streams: u32,
+    /// Content arrived since the owner last asked.
+    pub(super) content_received: bool,
+}
+
+/// The life of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It takes calls, which go out once the handshake allows.
+    Open,
+    /// The peer takes no further calls.
+    Draining,
+    /// Nothing more is expected of the peer.
+    Closed,
+}
+
+/// The streams that we alone send on.
+#[derive(Debug, Default)]
+pub(super) struct OwnStreams {
+    pub(super) control: Option<StreamId>,
+    pub(super) decoder: Option<StreamId>,
+    /// What they have not taken yet.
+    pub(super) control_bytes: Vec<u8>,
+    pub(super) decoder_bytes: Vec<u8>,
 }
 
 impl Engine {
     /// Makes the HTTP/3 of a connection that has just begun.
     #[must_use]
     pub fn new(quic: quic::Connection, options: Options) -> Self {
-        Self { connection: Connection::new(quic, options) }
+        Self {
+            quic,
+            options,
+            phase: Phase::Open,
+            now: Duration::ZERO,
+            progress: VecDeque::new(),
+            calls: Numbered::new(),
+            waiting: VecDeque::new(),
+            next_stream: None,
+            has_room: true,
+            uploads: VecDeque::new(),
+            own: OwnStreams::default(),
+            peer_streams: Vec::new(),
+            has_opened: Vec::new(),
+            readable: VecDeque::new(),
+            reading: None,
+            blocked: Vec::new(),
+            unblocked: VecDeque::new(),
+            sections: Sections::new(options.header_table, options.limits.reply, options.wanted_fields()),
+            peer: None,
+            goaway: None,
+            sent: VecDeque::new(),
+            pending_events: VecDeque::new(),
+            loss: None,
+            failure: None,
+            end_announced: false,
+            stalls: VecDeque::new(),
+            counts: Counts::default(),
+            early: 0,
+            resets_in_a_row: 0,
+            idle_frames: 0,
+            unknown_streams: 0,
+            content_received: false,
+        }
     }
 
     /// Returns the connection of QUIC, for what is known of it.
     #[must_use]
     pub fn quic(&self) -> &quic::Connection {
-        &self.connection.quic
+        &self.quic
     }
 
     /// Returns the number of requests that were sent before the handshake was complete.
     #[must_use]
     pub fn early_count(&self) -> u64 {
-        self.connection.early
+        self.early
     }
 
     /// Returns how many further calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        match self.connection.phase {
-            Phase::Open if self.connection.loss.is_none() => {
-                self.connection.options.streams.saturating_sub(self.pending_count())
-            }
+        match self.phase {
+            Phase::Open if self.loss.is_none() => self.options.streams.saturating_sub(self.pending_count()),
             Phase::Open | Phase::Draining | Phase::Closed => 0,
         }
     }
@@ -55,25 +165,25 @@ impl Engine {
     /// Returns whether there is capacity for a call that the peer is known to allow a stream for, or may.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.capacity() > 0 && self.connection.has_room
+        self.capacity() > 0 && self.has_room
     }
 
     /// Returns how many calls have no complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
-        self.connection.pending_count()
+        self.calls.len() + self.waiting.len()
     }
 
     /// Returns how many calls have a stream.
     #[must_use]
     pub fn open_streams(&self) -> usize {
-        self.connection.calls.len()
+        self.calls.len()
     }
 
     /// Returns the calls whose end has not been reported; those without a complete reply come last, in order of
     /// submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let ended = self.connection.pending_events.iter().filter_map(|event| match event {
+        let ended = self.pending_events.iter().filter_map(|event| match event {
             Event::ReplyDone { call, .. }
             | Event::CallFailed { call, .. }
             | Event::CallReturned { call, .. } => Some(*call),
@@ -89,14 +199,14 @@ impl Engine {
     }
 
     fn unanswered(&self) -> impl Iterator<Item = CallId> + '_ {
-        let open = self.connection.calls.iter().map(|(_, call)| call.call);
-        open.chain(self.connection.waiting.iter().map(|waiting| waiting.call))
+        let open = self.calls.iter().map(|(_, call)| call.call);
+        open.chain(self.waiting.iter().map(|waiting| waiting.call))
     }
 
     /// Returns whether the peer takes no further calls.
     #[must_use]
     pub fn is_draining(&self) -> bool {
-        self.connection.phase != Phase::Open || self.connection.loss.is_some()
+        self.phase != Phase::Open || self.loss.is_some()
     }
 
     /// Adds a call.
@@ -107,17 +217,37 @@ impl Engine {
         if self.capacity() == 0 {
             return Err(Full);
         }
-        let connection = &mut self.connection;
         // The peer was asked for a stream before, and has none.
-        let since = (!connection.has_room).then_some(now);
-        connection.waiting.push_back(Waiting { call, request, since });
+        let since = (!self.has_room).then_some(now);
+        self.waiting.push_back(Waiting { call, request, since });
         Ok(())
     }
 
     /// Gives up a call that has no complete reply. Nothing more is reported of it.
     pub fn cancel(&mut self, now: Duration, call: CallId) {
-        self.connection.now = now;
-        self.connection.cancel(call);
+        self.now = now;
+        if let Some(place) = self.waiting.iter().position(|waiting| waiting.call == call) {
+            if let Some(Waiting { since: Some(since), .. }) = self.waiting.remove(place) {
+                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+            }
+            return;
+        }
+        let event_count = self.pending_events.len();
+        self.pending_events.retain(|event| event.call() != Some(call));
+        if self.pending_events.len() < event_count {
+            self.end_announced = self
+                .pending_events
+                .iter()
+                .any(|event| matches!(event, Event::Drained | Event::ReplyDone { reuse: Reuse::Close, .. }));
+            self.announce_end();
+        }
+        let found = self.calls.iter().find(|(_, its)| its.call == call).map(|(number, _)| number);
+        if let Some(number) = found
+            && let Some(call) = self.remove(number)
+        {
+            self.abandon(&call, ErrorCode::H3_REQUEST_CANCELLED, "no reply in time");
+            self.announce_end();
+        }
     }
 
     /// Uses datagrams that arrived in one buffer, each of `segment` bytes but the last. Returns the sessions that they
@@ -129,96 +259,131 @@ impl Engine {
         segment: usize,
         ecn: Option<Ecn>,
     ) -> Vec<Ticket> {
-        self.connection.quic.handle_datagrams(now, bytes, segment, ecn)
+        self.quic.handle_datagrams(now, bytes, segment, ecn)
     }
 
     /// Returns the next step of the handshake. After [`Progress::EarlyDataRejected`], all pending calls are as if never
     /// sent, and will be sent.
     pub fn poll_progress(&mut self, now: Duration) -> Option<Progress> {
-        self.connection.now = now;
-        self.connection.pump();
-        self.connection.progress.pop_front()
+        self.now = now;
+        self.pump();
+        self.progress.pop_front()
     }
 
     /// Returns the instant at which its timer expires. The answer replaces the last one.
     pub fn poll_timeout(&mut self) -> Option<Duration> {
-        self.connection.quic.poll_timeout()
+        self.quic.poll_timeout()
     }
 
     /// The timer has expired.
     pub fn handle_timeout(&mut self, now: Duration) {
-        self.connection.quic.handle_timeout(now);
+        self.quic.handle_timeout(now);
     }
 
     /// Appends the next datagrams, `count` at most, to an empty buffer. What they are the first to carry of requests is
     /// reported by [`Engine::poll_sent`].
     pub fn poll_datagrams(&mut self, now: Duration, count: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
-        self.connection.now = now;
-        self.connection.fill(|_| true);
-        self.connection.quic.poll_transmit(now, count, out)
+        self.now = now;
+        self.fill(|_| true);
+        self.quic.poll_transmit(now, count, out)
     }
 
     /// Reports the requests that QUIC has begun or completed to send, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
-        self.connection.sent.pop_front()
-    }
-
-    /// Returns whether datagrams may be due.
-    #[must_use]
-    pub fn wants_write(&self) -> bool {
-        self.connection.wants_write()
+        self.sent.pop_front()
     }
 
     /// Returns the value of `server-timing` in the last reply reported as complete; several are joined by commas. Empty
     /// without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        self.connection.sections.server_timing()
+        self.sections.server_timing()
     }
 
     /// Returns the value of `alt-svc` in the last header block: at [`ReplyStarted`](crate::Event::ReplyStarted), in that of
     /// the reply. Several are joined by commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn alt_svc(&self) -> &[u8] {
-        self.connection.sections.alt_svc()
+        self.sections.alt_svc()
     }
 
     /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
-        self.connection.peer
+        self.peer
     }
 
     /// Returns counts of what happened since the last call.
     pub fn take_counts(&mut self) -> Counts {
-        std::mem::take(&mut self.connection.counts)
+        std::mem::take(&mut self.counts)
     }
 
     /// Returns whether content arrived since the last call. There is no event for it if nobody asks for bodies.
     pub fn take_content_received(&mut self) -> bool {
-        std::mem::take(&mut self.connection.content_received)
+        std::mem::take(&mut self.content_received)
     }
 
     /// Reports a call that had to wait, once the wait is over. All of a call's waits are reported before its last event.
     pub fn poll_stall(&mut self) -> Option<Stall> {
-        self.connection.stalls.pop_front()
+        self.stalls.pop_front()
     }
 
     /// Closes the connection. What is then to be sent tells the peer.
     pub fn close(&mut self, now: Duration) {
-        if self.connection.phase != Phase::Closed {
-            self.connection.quic.close(now, ErrorCode::H3_NO_ERROR.0);
-            self.connection.phase = Phase::Closed;
+        if self.phase != Phase::Closed {
+            self.quic.close(now, ErrorCode::H3_NO_ERROR.0);
+            self.phase = Phase::Closed;
         }
     }
+}
 
-    /// Returns the next event.
-    ///
-    /// # Errors
-    /// When the connection is gone, or the peer breaks the protocol or exceeds a limit; it is then of no further use, but
-    /// for what is to be sent to tell the peer.
-    pub fn poll_event(&mut self, now: Duration) -> Result<Option<Event<'static>>, ProtocolError> {
-        self.connection.now = now;
-        self.connection.next_event()
+impl Engine {
+    /// Returns the reader of a request's stream.
+    pub(super) fn reader(&self) -> Reader {
+        let limits = self.options.limits;
+        let limits = FrameLimits { section_size: limits.reply.head_size, payload_size: limits.control_frame };
+        Reader::new(Place::Request, limits)
+    }
+
+    /// Removes a call that has ended, whatever is left of its stream.
+    pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
+        let mut call = self.calls.remove(number)?;
+        // The socket may not have taken a datagram since: nothing more is reported of a call that has ended.
+        self.sent.retain(|sent| sent.call() != call.call);
+        call.end_wait(self.now);
+        if !call.window_wait.is_zero() {
+            let stall = Stall { call: call.call, what: Awaited::Window, time: call.window_wait };
+            self.stalls.push_back(stall);
+        }
+        if call.held.take().is_some() {
+            self.blocked.retain(|&(blocked, _)| blocked != number);
+        }
+        if self.reading.as_ref().is_some_and(|(id, _)| *id == call.id) {
+            self.reading = None;
+        }
+        Some(call)
+    }
+
+    /// Gives up both directions of a call's stream, for a reason that is counted.
+    pub(super) fn abandon(&mut self, call: &Call, code: ErrorCode, reason: &'static str) {
+        self.quic.stop(call.id, code.0);
+        if !matches!(call.upload, Upload::Done) {
+            self.quic.reset(call.id, code.0);
+        }
+        self.sections.decoder().cancel(call.id.number());
+        count(&mut self.counts.resets_sent, reason);
+    }
+
+    /// Returns whether the connection takes no further calls and has none left.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.phase != Phase::Open && self.pending_count() == 0
+    }
+
+    /// Reports once that this is so.
+    pub(super) fn announce_end(&mut self) {
+        if self.is_at_end() && !self.end_announced {
+            self.end_announced = true;
+            self.pending_events.push_back(Event::Drained);
+        }
     }
 }

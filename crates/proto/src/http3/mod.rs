@@ -7,12 +7,12 @@
 //!                                                                     └─► reset, or not processed
 //! ```
 //!
-//! An [`Engine`] has a [connection of QUIC](crate::quic::Connection), the calls on its streams (`connection`), and header
+//! An [`Engine`] has a [connection of QUIC](crate::quic::Connection), the calls on its streams (`call`), and header
 //! compression (`qpack`, `sections`). Its work is in `sending` and `receiving`; `peer` has the streams that the server
 //! opens. `frame` and `uni` read and write what lies on streams, wherever it is cut. Nothing here waits: calls without a
 //! stream and bodies without a window stay where they are until the peer makes room, and how long that took is reported.
 
-mod connection;
+mod call;
 mod counts;
 mod engine;
 mod error;

@@ -1,7 +1,7 @@
 //! The streams that the peer opens: its control stream, those of header compression, and others that may be ignored.
 
 use super::PeerSettings;
-use super::connection::{Connection, Phase};
+use super::engine::{Engine, Phase};
 use super::error::{ErrorCode, Violation};
 use super::frame::{Frame, GoAway, Limits, Piece, Place, Reader, Settings};
 use super::qpack::DecoderStream;
@@ -41,7 +41,7 @@ impl PeerStream {
     }
 }
 
-impl Connection {
+impl Engine {
     /// The peer ended a stream, or gave it up.
     pub(super) fn end_peer_stream(&mut self, id: StreamId) {
         let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return };

@@ -1,9 +1,12 @@
 //! From streams to events.
 
+use std::time::Duration;
+
 use bytes::{Buf as _, Bytes};
 
 use super::ConnectionError;
-use super::connection::{Body, Call, Connection, Held, Phase, Reply, Upload};
+use super::call::{Body, Call, Held, Reply, Upload};
+use super::engine::{Engine, Phase};
 use super::error::{ErrorCode, Scope, Violation};
 use super::frame::{Frame, Piece, Reader};
 use super::peer::PeerStream;
@@ -16,7 +19,7 @@ use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::tls::Progress;
 use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone};
 
-impl Connection {
+impl Engine {
     /// Takes what QUIC has to tell, without reading streams.
     pub(super) fn pump(&mut self) {
         while let Some(event) = self.quic.poll() {
@@ -73,7 +76,12 @@ impl Connection {
     }
 
     /// Returns the next event.
-    pub(super) fn next_event(&mut self) -> Result<Option<Event<'static>>, ProtocolError> {
+    ///
+    /// # Errors
+    /// When the connection is gone, or the peer breaks the protocol or exceeds a limit; it is then of no further use, but
+    /// for what is to be sent to tell the peer.
+    pub fn poll_event(&mut self, now: Duration) -> Result<Option<Event<'static>>, ProtocolError> {
+        self.now = now;
         loop {
             if let Some(event) = self.pending_events.pop_front() {
                 return Ok(Some(event));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Buf as _;
 
-use super::connection::{Call, Connection, Phase, Reply, Upload, Waiting};
+use super::call::{Call, Reply, Upload, Waiting};
+use super::engine::{Engine, OwnStreams, Phase};
 use super::frame::{Data, Headers, Settings};
 use super::qpack::{begin_section, encode_field};
 use super::uni::StreamType;
@@ -12,7 +13,7 @@ use crate::quic::{StreamId, Written};
 use crate::request::{Http3Form, Request, Scheme};
 use crate::{Awaited, Sent, Stall};
 
-impl Connection {
+impl Engine {
     /// Hands QUIC all that it takes, up to the first request that `may` not be sent.
     pub(super) fn fill(&mut self, may: impl Fn(&Request) -> bool) {
         if !self.quic.is_established() {
@@ -155,8 +156,9 @@ impl Connection {
         }
     }
 
-    /// Returns whether there is something to send, or may be.
-    pub(super) fn wants_write(&self) -> bool {
+    /// Returns whether datagrams may be due.
+    #[must_use]
+    pub fn wants_write(&self) -> bool {
         let can_open = !self.waiting.is_empty() && self.has_room && self.phase == Phase::Open;
         self.quic.is_due() || self.quic.is_open() && (can_open || !self.uploads.is_empty())
     }
@@ -174,7 +176,7 @@ impl Connection {
         (self.next_stream, self.has_room) = (None, true);
         self.uploads.clear();
         self.sent.clear();
-        self.own = super::connection::OwnStreams::default();
+        self.own = OwnStreams::default();
         // It would be about streams that do not exist.
         self.sections.decoder().take_instructions(&mut Vec::new());
     }
