@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use bytes::BytesMut;
-
 use crate::http1::{self, HeaderCache};
 use crate::http2::{self, Counts, PeerSettings};
 use crate::http3;
-use crate::quic::{self, Datagrams, Ecn, Ticket};
+use crate::quic;
 use crate::request::Request;
-use crate::tls::Progress;
 use crate::{CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
@@ -37,15 +34,16 @@ use crate::{CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent,
 /// # Timers and datagrams
 ///
 /// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may protect. HTTP/3
-/// is a protocol [over datagrams](Self::is_over_datagrams), with TLS inside:
+/// is a protocol over [datagrams](Self::datagrams_mut), with TLS inside. What is about a stream of bytes does nothing there;
+/// in its place:
 ///
 /// | after | drain | until |
 /// |---|---|---|
-/// | [`submit`](Self::submit), [`cancel`](Self::cancel), [`close`](Self::close) | [`poll_datagrams`](Self::poll_datagrams), in place of `poll_transmit_shared` | `None` |
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel), [`close`](http3::Engine::close) | [`poll_datagrams`](http3::Engine::poll_datagrams), in place of `poll_transmit_shared` | `None` |
 /// | datagrams were sent | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
-/// | datagrams arrived: [`handle_datagrams`](Self::handle_datagrams); its timer expired: [`handle_timeout`](Self::handle_timeout) | [`poll_progress`](Self::poll_progress), [`poll_event`](Self::poll_event) without bytes, then what is to be sent | `None` |
+/// | datagrams arrived: [`handle_datagrams`](http3::Engine::handle_datagrams); its timer expired: [`handle_timeout`](http3::Engine::handle_timeout) | [`poll_progress`](http3::Engine::poll_progress), [`poll_event`](Self::poll_event) without bytes, then what is to be sent | `None` |
 ///
-/// and ask for [`poll_timeout`](Self::poll_timeout) when all is drained.
+/// and ask for [`poll_timeout`](http3::Engine::poll_timeout) when all is drained.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -69,6 +67,17 @@ pub enum Protocol {
     Http2,
     /// HTTP/3.
     Http3,
+}
+
+/// What all three engines do in the same words.
+macro_rules! each {
+    ($self:ident, $engine:ident => $call:expr) => {
+        match $self {
+            Engine::Http1($engine) => $call,
+            Engine::Http2($engine) => $call,
+            Engine::Http3($engine) => $call,
+        }
+    };
 }
 
 /// Returned by [`Engine::submit`] when no further call fits on the connection.
@@ -107,11 +116,7 @@ impl Engine {
     /// Returns the number of further calls that the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        match self {
-            Self::Http1(engine) => engine.capacity(),
-            Self::Http2(engine) => engine.capacity(),
-            Self::Http3(engine) => engine.capacity(),
-        }
+        each!(self, engine => engine.capacity())
     }
 
     /// Returns whether it takes another call ([`Engine::capacity`]) that the peer allows a stream for, as far as is known.
@@ -156,11 +161,7 @@ impl Engine {
     /// Returns the number of calls without a complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
-        match self {
-            Self::Http1(engine) => engine.pending_count(),
-            Self::Http2(engine) => engine.pending_count(),
-            Self::Http3(engine) => engine.pending_count(),
-        }
+        each!(self, engine => engine.pending_count())
     }
 
     /// Returns the number of calls that have a stream of their own; 0 where they share one.
@@ -176,21 +177,13 @@ impl Engine {
     /// Returns the calls whose end has not been reported. Nothing is allocated if there are none.
     #[must_use]
     pub fn pending(&self) -> Vec<CallId> {
-        match self {
-            Self::Http1(engine) => engine.pending().collect(),
-            Self::Http2(engine) => engine.pending().collect(),
-            Self::Http3(engine) => engine.pending().collect(),
-        }
+        each!(self, engine => engine.pending().collect())
     }
 
     /// Returns the first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
-        match self {
-            Self::Http1(engine) => engine.front(),
-            Self::Http2(engine) => engine.front(),
-            Self::Http3(engine) => engine.front(),
-        }
+        each!(self, engine => engine.front())
     }
 
     /// Returns whether replies come in the order of their calls, so that each waits for those before it, and
@@ -372,11 +365,7 @@ impl Engine {
     /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
     #[inline]
     pub fn poll_sent(&mut self) -> Option<Sent> {
-        match self {
-            Self::Http1(engine) => engine.poll_sent(),
-            Self::Http2(engine) => engine.poll_sent(),
-            Self::Http3(engine) => engine.poll_sent(),
-        }
+        each!(self, engine => engine.poll_sent())
     }
 
     /// Reports a call that had to wait for the peer, once the wait is over and before its last event.
@@ -391,11 +380,7 @@ impl Engine {
     /// Returns whether there are bytes that the transport has not taken yet.
     #[must_use]
     pub fn wants_write(&self) -> bool {
-        match self {
-            Self::Http1(engine) => engine.wants_write(),
-            Self::Http2(engine) => engine.wants_write(),
-            Self::Http3(engine) => engine.wants_write(),
-        }
+        each!(self, engine => engine.wants_write())
     }
 
     /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of
@@ -420,11 +405,7 @@ impl Engine {
     /// Returns the value of `Server-Timing` in the last reply.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        match self {
-            Self::Http1(engine) => engine.server_timing(),
-            Self::Http2(engine) => engine.server_timing(),
-            Self::Http3(engine) => engine.server_timing(),
-        }
+        each!(self, engine => engine.server_timing())
     }
 
     /// Returns the value of `Alt-Svc` in the reply that has just started, once: where replies come [in
@@ -515,92 +496,28 @@ impl Engine {
         }
     }
 
-    /// Returns whether it is over datagrams, with TLS inside, and has a timer.
+    /// Returns the engine over datagrams, if it is one, for what such engines do alone.
     #[must_use]
-    pub fn is_over_datagrams(&self) -> bool {
-        matches!(self, Self::Http3(_))
-    }
-
-    /// Uses datagrams that arrived in one buffer, each of `segment` bytes but the last. Returns the TLS sessions that they
-    /// brought, for others to resume. Only [over datagrams](Self::is_over_datagrams).
-    pub fn handle_datagrams(
-        &mut self,
-        now: Duration,
-        bytes: BytesMut,
-        segment: usize,
-        ecn: Option<Ecn>,
-    ) -> Vec<Ticket> {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => Vec::new(),
-            Self::Http3(engine) => engine.handle_datagrams(now, bytes, segment, ecn),
-        }
-    }
-
-    /// Appends the next datagrams, `count` at most, to an empty buffer. Only [over datagrams](Self::is_over_datagrams).
-    pub fn poll_datagrams(&mut self, now: Duration, count: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
+    pub fn datagrams(&self) -> Option<&http3::Engine> {
         match self {
             Self::Http1(_) | Self::Http2(_) => None,
-            Self::Http3(engine) => engine.poll_datagrams(now, count, out),
+            Self::Http3(engine) => Some(engine),
         }
     }
 
-    /// Returns the next step of the handshake that is inside. After [`Progress::EarlyDataRejected`], all pending calls are
-    /// as if never sent, and will be sent.
-    pub fn poll_progress(&mut self, now: Duration) -> Option<Progress> {
+    /// Returns the same for changes.
+    #[must_use]
+    pub fn datagrams_mut(&mut self) -> Option<&mut http3::Engine> {
         match self {
             Self::Http1(_) | Self::Http2(_) => None,
-            Self::Http3(engine) => engine.poll_progress(now),
-        }
-    }
-
-    /// Returns the instant at which its timer expires (loss detection, idle time-out). The answer replaces the last one.
-    pub fn poll_timeout(&mut self) -> Option<Duration> {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => None,
-            Self::Http3(engine) => engine.poll_timeout(),
-        }
-    }
-
-    /// The timer has expired.
-    pub fn handle_timeout(&mut self, now: Duration) {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => {}
-            Self::Http3(engine) => engine.handle_timeout(now),
-        }
-    }
-
-    /// Closes a connection over datagrams. What is then to be sent tells the peer.
-    pub fn close(&mut self, now: Duration) {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => {}
-            Self::Http3(engine) => engine.close(now),
+            Self::Http3(engine) => Some(engine),
         }
     }
 
     /// Returns the connection of QUIC, if it has one, for what is known of it.
     #[must_use]
     pub fn quic(&self) -> Option<&quic::Connection> {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => None,
-            Self::Http3(engine) => Some(engine.quic()),
-        }
-    }
-
-    /// Returns the number of requests that were sent before the handshake inside was complete.
-    #[must_use]
-    pub fn early_count(&self) -> u64 {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => 0,
-            Self::Http3(engine) => engine.early_count(),
-        }
-    }
-
-    /// Counts of HTTP/3 since this was called last; `None` with another protocol.
-    pub fn take_http3_counts(&mut self) -> Option<http3::Counts> {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => None,
-            Self::Http3(engine) => Some(engine.take_counts()),
-        }
+        self.datagrams().map(http3::Engine::quic)
     }
 }
 

@@ -125,7 +125,7 @@ impl<N: Network> Connections<N> {
 
     /// Says that nothing more comes.
     fn say_goodbye(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
-        if connection.engine.is_over_datagrams() {
+        if connection.engine.datagrams().is_some() {
             self.close_quic(connection, now);
             return;
         }

@@ -323,12 +323,12 @@ impl<S> Connection<S> {
         if let Some(counts) = self.engine.take_counts() {
             run.recorder.http2(at, |http2| protocol::add(http2, &counts));
         }
-        if let Some(counts) = self.engine.take_http3_counts() {
-            run.recorder.http2(at, |http3| protocol::add_http3(http3, &counts));
-        }
-        if let (Some(quic), Some(datagram)) = (self.engine.quic(), self.transport.datagram_mut()) {
-            let figures = datagram.take_figures(quic);
-            run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures, socket));
+        if let (Some(engine), Some(datagram)) = (self.engine.datagrams_mut(), self.transport.datagram_mut()) {
+            let (counts, figures) = (engine.take_counts(), datagram.take_figures(engine.quic()));
+            run.recorder.http2(at, |http3| {
+                protocol::add_http3(http3, &counts);
+                protocol::add_quic(http3, &figures, socket);
+            });
         }
     }
 

@@ -105,13 +105,15 @@ impl Datagram {
                 *buffer = bytes;
                 form
             }
-            None => match engine.poll_datagrams(at_instant(now), DATAGRAMS_MAX, buffer) {
-                Some(form) => form,
-                None => {
+            None => {
+                let engine = engine.datagrams_mut();
+                let due = engine.and_then(|it| it.poll_datagrams(at_instant(now), DATAGRAMS_MAX, buffer));
+                let Some(form) = due else {
                     self.watch(network, socket, false)?;
                     return Ok(Write::Idle);
-                }
-            },
+                };
+                form
+            }
         };
         let at = network.now();
         match network.send(socket, buffer, form.segment, form.ecn) {

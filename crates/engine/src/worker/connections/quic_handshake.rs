@@ -30,14 +30,15 @@ impl<N: Network> Connections<N> {
     fn record_quic_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let connection = &self.connections[key];
         let (due, target) = (connection.due(), connection.target);
-        let (Some(quic), Some(datagram)) = (connection.engine.quic(), connection.transport.datagram()) else {
+        let (Some(engine), Some(datagram)) = (connection.engine.datagrams(), connection.transport.datagram())
+        else {
             return;
         };
+        let (quic, early) = (engine.quic(), engine.early_count());
         let handshake = quic.handshake();
         let done = outcomes::done(&handshake, now - datagram.started);
         let kind = done.kind;
         run.recorder.handshake_done(due, &done);
-        let early = connection.engine.early_count();
         let early = match quic.early_data() {
             EarlyData::Accepted => EarlyRequests { accepted: early, ..EarlyRequests::default() },
             EarlyData::Rejected => EarlyRequests { rejected: early, ..EarlyRequests::default() },

@@ -85,8 +85,8 @@ impl<N: Network> Connections<N> {
                 to.run.recorder.handshake_heard(now);
             }
             let bytes = self.arrived.split();
-            let tickets =
-                connection.engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
+            let Some(engine) = connection.engine.datagrams_mut() else { break };
+            let tickets = engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
             // The replies that came with them may end the connection.
             let is_settled = self.keep_tickets(key, tickets, now, to);
             self.stamp = arrived.stamp;
@@ -106,12 +106,13 @@ impl<N: Network> Connections<N> {
     /// Takes what datagrams, or the passing of time, have led to.
     fn use_datagrams<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         while let Some(connection) = self.connections.get_mut(key)
-            && let Some(progress) = connection.engine.poll_progress(at_instant(now))
+            && let Some(engine) = connection.engine.datagrams_mut()
+            && let Some(progress) = engine.poll_progress(at_instant(now))
         {
             match progress {
                 Progress::Done => self.handle_quic_done(key, to),
                 Progress::EarlyDataRejected => {
-                    let early = connection.engine.early_count();
+                    let early = engine.early_count();
                     if let Some(datagram) = connection.transport.datagram_mut() {
                         datagram.replays = early;
                     }
@@ -140,7 +141,9 @@ impl<N: Network> Connections<N> {
         // It may have been set later meanwhile.
         if connection.timer.is_some_and(|timer| timer <= now) {
             connection.timer = None;
-            connection.engine.handle_timeout(at_instant(now));
+            if let Some(engine) = connection.engine.datagrams_mut() {
+                engine.handle_timeout(at_instant(now));
+            }
             self.use_datagrams(key, now, to);
         }
         self.settle(key, now, to);
@@ -151,10 +154,8 @@ impl<N: Network> Connections<N> {
     #[inline(never)]
     pub(super) fn set_timer(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !connection.engine.is_over_datagrams() {
-            return;
-        }
-        let timer = connection.engine.poll_timeout().map(|timeout| Instant::default() + timeout);
+        let Some(engine) = connection.engine.datagrams_mut() else { return };
+        let timer = engine.poll_timeout().map(|timeout| Instant::default() + timeout);
         connection.timer = timer;
         if let Some(timer) = timer
             && connection.filed.is_none_or(|filed| filed > timer)
@@ -165,10 +166,11 @@ impl<N: Network> Connections<N> {
 
     /// Says that nothing more comes.
     pub(super) fn close_quic(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
-        connection.engine.close(at_instant(now));
+        let Some(engine) = connection.engine.datagrams_mut() else { return };
+        engine.close(at_instant(now));
         let mut buffer = Vec::new();
         // A peer that does not hear of it does not miss it.
-        if let Some(form) = connection.engine.poll_datagrams(at_instant(now), 1, &mut buffer) {
+        if let Some(form) = engine.poll_datagrams(at_instant(now), 1, &mut buffer) {
             let socket = connection.transport.socket();
             self.network.send(socket, &buffer, form.segment, form.ecn).ok();
         }
