@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_form_with_a_file_has_a_type_of_its_own() {
-        let words = ["-F", "a=@missing", "-H", "Content-Type: multipart/form-data", "-H", "A: b", "http://h/"];
+        let words =
+            ["-F", "a=@missing", "-H", "Content-Type: multipart/form-data", "-H", "A: b", "http://h/"];
         let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
         let (words, _) = (super::CURL.translate)(&words).unwrap().into_words();
         let headers: Vec<_> = words.iter().filter(|word| word.to_string_lossy().contains(": ")).collect();
