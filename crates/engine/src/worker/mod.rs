@@ -162,14 +162,12 @@ impl<'a, N: Network> Worker<'a, N> {
             // Where there is more to do already, a turn should not take longer than a sleep may.
             let wake_at = if deadline > now { deadline } else { wake_at };
             self.connections.network().wait(Some(deadline), &mut ready)?;
-            self.connections.begin_turn();
             now = self.connections.now();
-            if now - wake_at > PAUSE {
+            let is_late = now - wake_at > PAUSE;
+            if is_late {
                 self.run.recorder.paused_for(now - wake_at);
-                self.dispatch.begin_turn(wake_at);
-            } else {
-                self.dispatch.begin_turn(now);
             }
+            self.connections.begin_turn(if is_late { wake_at } else { now });
             self.change_phase(now);
             self.start_due(now);
             let (dispatch, phases, mut cx) = self.parts(now);
@@ -190,9 +188,7 @@ impl<'a, N: Network> Worker<'a, N> {
             self.fire_deadlines(now);
             self.ticks.tick(now, &self.phases, &mut self.run);
             let (dispatch, phases, mut cx) = self.parts(now);
-            dispatch.serve_waiting(&mut cx);
-            // Arrivals that waited for the end of another start without another wait.
-            dispatch.start_due(phases, &mut cx);
+            dispatch.end_turn(phases, &mut cx);
         }
         Ok(self.finish())
     }
@@ -301,8 +297,8 @@ impl<'a, N: Network> Worker<'a, N> {
             }
             let deadline = self.connections.next_deadline().map_or(end, |deadline| deadline.min(end));
             self.connections.network().wait(Some(deadline), &mut ready)?;
-            self.connections.begin_turn();
             now = self.connections.now();
+            self.connections.begin_turn(now);
             ready.iter().for_each(|event| self.handle_ready(event, now));
             self.read_on();
             self.fire_deadlines(now);

@@ -66,6 +66,9 @@ pub(super) struct Connections<N: Network> {
     initiated: u64,
     /// Counts passes of the worker's loop.
     turn: u64,
+    /// The instant since which the events of this turn may have been there: its beginning, or that at which the worker
+    /// should have woken up.
+    noticed: Instant,
     protocols: Protocols,
     tls: Option<Tls>,
     quic: Option<Quic>,
@@ -230,6 +233,7 @@ impl<N: Network> Connections<N> {
             connections: SlotMap::with_key(),
             initiated: 0,
             turn: 0,
+            noticed: Instant::default(),
             tls,
             quic,
             alternatives,
@@ -261,9 +265,10 @@ impl<N: Network> Connections<N> {
         self.network.wall_clock()
     }
 
-    /// A pass of the loop begins.
-    pub(super) fn begin_turn(&mut self) {
+    /// A pass of the loop begins. Its events may have been there since `noticed`.
+    pub(super) fn begin_turn(&mut self, noticed: Instant) {
         self.turn += 1;
+        self.noticed = noticed;
     }
 
     /// Returns whether connections are secured.
@@ -271,9 +276,10 @@ impl<N: Network> Connections<N> {
         self.tls.is_some() || self.quic.is_some()
     }
 
-    /// Returns the kernel's stamp of the last segment of the bytes that are being used, if any are.
-    pub(super) fn stamp(&self) -> Option<Instant> {
-        self.stamp
+    /// Returns the instant at which the bytes that are being used arrived, by the kernel's stamp; without one, that since
+    /// which the events of this turn may have been there.
+    pub(super) fn noticed(&self) -> Instant {
+        self.stamp.unwrap_or(self.noticed)
     }
 
     pub(super) fn count(&self) -> usize {

@@ -36,7 +36,7 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// A connection was closed.
     fn make_room_of_connection<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
         if P::UNIT != Unit::Session {
-            self.make_room(cx.run.recorder.open() + 1, cx.connections.stamp(), cx.now);
+            self.make_room(cx.run.recorder.open() + 1, cx);
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         cx: &mut Cx<'_, '_, N>,
     ) {
         if P::UNIT == Unit::Session {
-            self.make_room(self.sessions.len() as u64, cx.connections.stamp(), cx.now);
+            self.make_room(self.sessions.len() as u64, cx);
         }
         let Some(session) = self.sessions.remove(key) else { return };
         for connection in session.connections() {

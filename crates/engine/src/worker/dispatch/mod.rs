@@ -103,12 +103,6 @@ impl<'a> AnyDispatch<'a> {
         ask!(&mut self.0, dispatch => dispatch.give_up());
     }
 
-    /// A turn begins. Its events may have been there since `noticed`.
-    #[inline]
-    pub(super) fn begin_turn(&mut self, noticed: Instant) {
-        ask!(&mut self.0, dispatch => dispatch.begin_turn(noticed));
-    }
-
     /// Returns the number of connections that are opened before the run.
     pub(super) fn opened_before(&self) -> usize {
         ask!(&self.0, dispatch => dispatch.opened_before())
@@ -164,7 +158,9 @@ impl<'a> AnyDispatch<'a> {
     /// Takes the actions of timers that are over.
     pub(super) fn fire_timers<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
         let mut fired = 0;
-        while let Some((at, timer)) = ask!(&mut self.0, dispatch => dispatch.pop_timer(cx.now)) {
+        while ask!(&self.0, dispatch => dispatch.has_timer(cx.now))
+            && let Some((at, timer)) = ask!(&mut self.0, dispatch => dispatch.pop_timer())
+        {
             match timer {
                 Timer::Think(session) => {
                     ask!(&mut self.0, dispatch => dispatch.resume_session(session, at, cx));
@@ -202,10 +198,11 @@ impl<'a> AnyDispatch<'a> {
         }
     }
 
-    /// Gives calls that wait to connections that failures have freed, or that may be opened.
+    /// Starts what has waited for the end of something else in this turn: calls go to connections that failures have freed,
+    /// or that may be opened, and arrivals start that had no room.
     #[inline]
-    pub(super) fn serve_waiting<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        ask!(&mut self.0, dispatch => dispatch.serve_waiting(cx));
+    pub(super) fn end_turn<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
+        ask!(&mut self.0, dispatch => dispatch.end_turn(phases, cx));
     }
 
     /// Closes the connections that have no calls, of a pool or of a recording's clients, now that the run is over.

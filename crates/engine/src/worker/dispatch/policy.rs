@@ -27,9 +27,6 @@ pub(super) struct Dispatch<'a, P: Policy<'a>> {
     pub(super) arrivals: Arrivals,
     /// The bound on connections, or sessions, that go on at once.
     pub(super) cap: Option<Cap>,
-    /// The instant since which the events of this turn may have been there: its beginning, or that at which the worker
-    /// should have woken up.
-    pub(super) noticed: Instant,
     pub(super) source: Source<'a>,
     pub(super) timers: BinaryHeap<Reverse<(Instant, Timer)>>,
 }
@@ -269,7 +266,6 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
             sessions: SlotMap::with_key(),
             arrivals: Arrivals::new(plan, shard, start),
             cap,
-            noticed: start,
             source: Source::new(plan, shard),
             timers: BinaryHeap::new(),
         }

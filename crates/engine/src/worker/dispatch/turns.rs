@@ -33,11 +33,6 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         self.arrivals.give_up();
     }
 
-    /// A turn begins. Its events may have been there since `noticed`.
-    pub(super) fn begin_turn(&mut self, noticed: Instant) {
-        self.noticed = noticed;
-    }
-
     /// Returns the number of connections that are opened before the run.
     pub(super) fn opened_before(&self) -> usize {
         self.policy.opened_before()
@@ -122,9 +117,9 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
 
     /// One of `open` connections or sessions ends. There is room since the bytes that ended it arrived, or, where
     /// that is not known, since they could be noticed.
-    pub(super) fn make_room(&mut self, open: u64, stamp: Option<Instant>, now: Instant) {
+    pub(super) fn make_room<N: Network>(&mut self, open: u64, cx: &Cx<'_, '_, N>) {
         if let Some(cap) = &mut self.cap {
-            cap.make_room(open, stamp.unwrap_or(self.noticed).min(now));
+            cap.make_room(open, cx.connections.noticed().min(cx.now));
         }
     }
 
@@ -162,13 +157,14 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         self.timers.push(Reverse((at, timer)));
     }
 
-    /// Takes a timer that is over.
+    /// Returns whether a timer is over.
     #[inline]
-    pub(super) fn pop_timer(&mut self, now: Instant) -> Option<(Instant, Timer)> {
-        let Reverse((at, _)) = self.timers.peek()?;
-        if *at > now {
-            return None;
-        }
+    pub(super) fn has_timer(&self, now: Instant) -> bool {
+        self.timers.peek().is_some_and(|Reverse((at, _))| *at <= now)
+    }
+
+    /// Takes the timer that is the first to be over.
+    pub(super) fn pop_timer(&mut self) -> Option<(Instant, Timer)> {
         self.timers.pop().map(|Reverse(timer)| timer)
     }
 
@@ -196,10 +192,11 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         }
     }
 
-    /// Gives calls that wait to connections that failures have freed, or that may be opened.
+    /// Starts what has waited for the end of something else in this turn.
     #[inline]
-    pub(super) fn serve_waiting<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+    pub(super) fn end_turn<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
         P::serve_waiting(self, cx);
+        self.start_due(phases, cx);
     }
 
     /// Nothing more is offered.

@@ -470,7 +470,7 @@ impl<'a> Dispatch<'a, ConnectionPool<'a>> {
 impl Session<Seat> {
     /// Returns what it can do now.
     fn place_now<N: Network>(&self, spreads: bool, cx: &Cx<'_, '_, N>) -> Place {
-        let slot = &self.slots[0];
+        let slot = &self.slots.as_slice()[0];
         if self.own.is_opening || !self.pausing.is_empty() || !slot.has_room(spreads, cx) {
             Place::Taken
         } else if slot.connection.is_some() {
