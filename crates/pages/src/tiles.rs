@@ -169,7 +169,7 @@ fn replies(figures: &RunFigures) -> Tile {
         notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
     }
     if let Some(in_flight) = figures.in_flight.filter(|in_flight| in_flight.measured > 0.0) {
-        notes.push(format!("{} due at a time", in_flight.shown()));
+        notes.push(format!("{} in flight on average", in_flight.shown()));
     }
     tile("Replies", per_second(figures.reply_rate), notes)
 }

@@ -4,7 +4,7 @@
 //! (J. D. C. Little, "A Proof for the Queuing Formula: L = λW", 1961). The number is counted as requests and replies come and
 //! go, rate and times are those of the report: where both differ, one of them is wrong.
 
-use httperf_stats::{CallOutcome, InFlight, Summary};
+use httperf_stats::{CallOutcome, DurationMoments, InFlight, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,12 +56,12 @@ impl InFlightFigures {
     pub(crate) fn told(&self) -> String {
         let measured = number(self.measured);
         match (self.by_law.map(number), self.disagreement) {
-            (None, _) => format!("{measured} replies due at a time, on average"),
+            (None, _) => format!("{measured} replies at a time, on average"),
             (Some(by_law), None) => {
-                format!("{measured} replies due at a time, on average; rate times service time is {by_law}")
+                format!("{measured} replies at a time, on average; rate times service time is {by_law}")
             }
             (Some(by_law), Some(disagreement)) => format!(
-                "{measured} replies due at a time, on average; rate times service time is {by_law} ({} apart)",
+                "{measured} replies at a time, on average; rate times service time is {by_law} ({} apart)",
                 percent(disagreement.abs())
             ),
         }
@@ -83,7 +83,7 @@ fn service(summary: &Summary) -> Option<f64> {
         || summary.streams.as_ref().is_some_and(|streams| streams.started > 0 && streams.model.is_none());
     let replied = [CallOutcome::Success, CallOutcome::HttpError, CallOutcome::Unexpected];
     let moments = replied.map(|outcome| summary.calls_with(outcome).service.moments);
-    let calls: u64 = moments.iter().map(|moments| moments.count()).sum();
+    let calls: u64 = moments.iter().map(DurationMoments::count).sum();
     let sum: f64 = moments.iter().map(|moments| moments.mean() * moments.count() as f64).sum();
     (calls > 0 && !may_be_endless).then(|| sum / calls as f64)
 }
@@ -129,7 +129,7 @@ mod tests {
         let figures = InFlightFigures::of(&run(Duration::from_secs(20))).unwrap();
         assert_eq!(
             figures.told(),
-            "2.000 replies due at a time, on average; rate times service time is 2.000 (0 % apart)"
+            "2.000 replies at a time, on average; rate times service time is 2.000 (0.0 % apart)"
         );
         let figures = InFlightFigures::of(&run(Duration::from_secs(25))).unwrap();
         assert_eq!(figures.disagreement.map(|share| fixed(share, 3)), Some("0.250".to_owned()));

@@ -185,7 +185,7 @@ class Row:
     p_value: float | None = None
     """Probability of a difference this large if there is none."""
     p_value_corrected: float | None = None
-    """The same, corrected for the number of rows (Holm): the verdict follows from it."""
+    """The p-value corrected for the number of rows (Holm): the verdict follows from it."""
     relative: Change | None = None
     """Difference as a share of the base; `None` also if the base is 0."""
     unit: Unit

@@ -44,6 +44,8 @@ __all__ = [
     "HandshakeFailureClass",
     "HandshakeFigures",
     "Http2Summary",
+    "InFlight",
+    "InFlightFigures",
     "Interval",
     "Judged",
     "Kept",
@@ -422,7 +424,7 @@ class ErrorFigures:
     due: int
     """Calls that were due: those that ended, and those that were pending when the run ended."""
     ended: int
-    """Those of them that ended."""
+    """Calls that were due and ended."""
     failed: int
     """Calls that failed: they had no complete reply, or could not be made."""
     http_errors: int
@@ -462,6 +464,24 @@ class GrpcFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InFlightFigures:
+    """Mean number of replies that were due at a time in the measured phase: the first byte of their request was
+    sent, and the reply was not complete.
+    """
+
+    by_law: float | None = None
+    """Mean number of replies that were due at a time by Little's law: complete replies per second times their mean
+    service time. `None` without replies, or if some are streams or WebSockets without an end of their own.
+    """
+    disagreement: float | None = None
+    """Difference of the measured number from that by Little's law, as a share of the latter. `None` if they need not
+    agree: if there are calls without a reply, or the run was too short for its calls.
+    """
+    measured: float
+    """Mean number of replies that were due at a time, counted as requests were sent and replies came."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StatusChange:
     """Calls whose status is not the recorded one."""
 
@@ -480,7 +500,7 @@ class ReplayComparison:
     changed: int
     """Calls with another status, or without a reply."""
     changes: tuple[StatusChange, ...]
-    """The same by recorded and measured status, most frequent first."""
+    """Calls with another status than recorded, by recorded and measured status, most frequent first."""
     measured_ms: Times
     """Measured times of the same calls in milliseconds, from the first byte of the request to the end of the reply."""
     recorded_ms: Times
@@ -512,9 +532,9 @@ class ModelFigures:
     good: int | None = None
     """Answers that met all bounds of the goodput; `None` without bounds."""
     goodput_rate: float | None = None
-    """Such answers per second of the measured phase."""
+    """Answers that met all bounds of the goodput per second of the measured phase; `None` without bounds."""
     goodput_share: float | None = None
-    """Share (0 to 1) of the calls that were due with such an answer."""
+    """Share (0 to 1) of the calls that were due whose answers met all bounds of the goodput; `None` without bounds."""
     itl_ms: Times
     """Inter-token latency: from one event with content to the next that did not come together with it."""
     other_api: str | None = None
@@ -546,7 +566,9 @@ class StreamFigures:
     coalesced: int
     """Events that came together with an earlier one of their stream."""
     coalesced_share: float | None = None
-    """Share (0 to 1) of events that did; `None` if there are no events."""
+    """Share (0 to 1) of events that came together with an earlier one of their stream; `None` if there are no
+    events.
+    """
     completed: int
     """Streams whose replies were complete."""
     cut: int
@@ -732,19 +754,17 @@ class RunFigures:
     """Figures of a run. Times are in milliseconds, rates per second of the measured phase."""
 
     all_calls: AllCalls = field(default_factory=default(AllCalls, {'answered': 0, 'calls': 0, 'failed': 0, 'max': None, 'no_reply': None, 'p50': None, 'p75': None, 'p90': None, 'p95': None, 'p99': None, 'p99.9': None, 'p99.99': None, 'unfinished': 0}))
-    """The same of all calls that were due, answered or not."""
+    """From the instants at which calls were due to the ends of their replies: all calls, answered or not."""
     bytes_per_second: float
-    """Bytes per second of requests and replies, as the classic report counts them."""
+    """Bytes of requests and replies per second of the measured phase, as the classic report counts them."""
     causes: tuple[CauseFigures, ...] = ()
-    """The same by cause, most frequent first."""
+    """Failed connections by cause, most frequent first."""
     confidence: tuple[Confidence, ...]
     """Confidence intervals of the latency."""
     connect_ms: Times
     """From connect to established, TLS included."""
     connection_rate: float
-    """Connections initiated per second of the measured phase, whatever phase they were due in. The following rates
-    are computed likewise.
-    """
+    """Connections initiated per second of the measured phase, whatever phase they were due in."""
     connections: int
     """Connections initiated."""
     cpu_us_per_reply: float | None = None
@@ -759,10 +779,14 @@ class RunFigures:
     """Latencies of calls that failed."""
     grpc: GrpcFigures | None = None
     """Calls of gRPC; `None` if calls are others."""
+    in_flight: InFlightFigures | None = None
+    """Replies that were due at a time; `None` in results from versions that did not count them."""
     kernel_ms: Times = field(default_factory=default(Times, {'max': None, 'mean': None, 'min': None, 'p50': None, 'p75': None, 'p90': None, 'p95': None, 'p99': None, 'p99.9': None, 'p99.99': None, 'samples': 0}))
-    """From then to the kernel's receipt of the segment that completed the reply."""
+    """From the instant at which the kernel passed the last bytes of a request to the device to its receipt of the
+    segment that completed the reply, for calls stamped by the kernel.
+    """
     kernel_share: float | None = None
-    """Share (0 to 1) of the replies to such calls with a known time; `None` if there are none."""
+    """Share (0 to 1) of the replies to calls stamped by the kernel with a known time; `None` if there are none."""
     lag_ms: Times
     """From the instants at which arrivals were due to the start of the work."""
     latency_ms: Times
@@ -782,9 +806,9 @@ class RunFigures:
     replies: int
     """Complete replies."""
     reply_rate: float
-    """Complete replies per second: the throughput."""
+    """Complete replies per second of the measured phase, whatever phase they were due in: the throughput."""
     request_rate: float
-    """Requests sent per second."""
+    """Requests sent per second of the measured phase, whatever phase they were due in."""
     requests: int
     """Requests sent."""
     response_ms: Times
@@ -1150,6 +1174,20 @@ class Http2Summary:
     """Waits of request bodies for the server's flow-control windows; only of those that waited. They are part of a
     call's latency, but not of its service time.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class InFlight:
+    """Replies that were due from the server in the measured phase: the first byte of their request was sent, and the
+    end of the reply had not come.
+    """
+
+    at_begin: int
+    """Number of replies that were due at the beginning of the measured phase."""
+    at_end: int
+    """Number of replies that were due at its end."""
+    time_us: int
+    """Time for which replies were due, added up over all of them, in microseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2006,6 +2044,8 @@ class Summary(SummaryMethods):
     """Bytes of the header blocks of complete replies."""
     http2: Http2Summary | None = None
     """HTTP/2, if the plan uses it."""
+    in_flight: InFlight | None = None
+    """Replies that were due at a time. `None` in results from versions that did not count them."""
     kernel: KernelFigures | None = None
     """Service times by the kernel's clock, if the plan requests them for some calls."""
     lag: Timing

@@ -79,13 +79,15 @@ class StreamWaits:
     """
 
     first_p50_ms: Mean | None = None
-    """From the instants at which calls were due to the first events; of language models, to the first tokens."""
+    """Median of the times from when calls were due to the first events; of language models, to the first tokens."""
     first_p99_ms: Mean | None = None
-    """See `first_p50_ms`."""
+    """99th percentile of the times from when calls were due to the first events; of language models, to the first
+    tokens.
+    """
     gap_p50_ms: Mean | None = None
-    """Gaps between events; of language models, the times per output token."""
+    """Median of the gaps between events; of language models, of the times per output token."""
     gap_p99_ms: Mean | None = None
-    """See `gap_p50_ms`."""
+    """99th percentile of the gaps between events; of language models, of the times per output token."""
     of_tokens: bool
     """True if these are of the tokens of language models."""
 
@@ -101,7 +103,7 @@ class Step:
     all_p50: Percentile | None = None
     """Median of the latency of all calls, answered or not."""
     all_p99: Percentile | None = None
-    """Its 99th percentile."""
+    """99th percentile of the latency of all calls, answered or not."""
     answered_share: Mean
     """Share of the offered load that was answered without an error while load was offered."""
     client_limited_runs: int
@@ -109,13 +111,13 @@ class Step:
     error_share: Mean
     """Share of the calls (or connections, if no calls are made) that ended in an error."""
     good_reply_rate: Mean
-    """Those without an error: status below 400, and no failed check."""
+    """Complete replies without an error per second while load was offered: status below 400, and no failed check."""
     lacks_recovery: bool
     """True if the server or this machine had not recovered before one of these runs."""
     latency_p50_ms: Mean | None = None
     """Median of the latency of the answered calls, in milliseconds."""
     latency_p99_ms: Mean | None = None
-    """Its 99th percentile."""
+    """99th percentile of the latency of the answered calls, in milliseconds."""
     objectives: Kept | None = None
     """Outcome of the objectives over all runs; `None` if there are none."""
     objectives_not_met: tuple[str, ...]
@@ -127,11 +129,11 @@ class Step:
     reply_rate: Mean
     """Complete replies per second while load was offered: the throughput of a run."""
     reply_rate_max: float
-    """See `reply_rate_min`."""
+    """Maximum of the sampled replies per second of the runs."""
     reply_rate_min: float
-    """Minimum, maximum and standard deviation of the sampled replies per second of the runs."""
+    """Minimum of the sampled replies per second of the runs."""
     reply_rate_stddev: float
-    """See `reply_rate_min`."""
+    """Standard deviation of the sampled replies per second, as a mean over the runs."""
     response_ms: Mean | None = None
     """From the first byte of a request to the status line of its reply, in milliseconds."""
     runs: int

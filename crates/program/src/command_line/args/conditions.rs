@@ -9,11 +9,14 @@ use crate::command_line::grammar::parse::given;
 use crate::command_line::grammar::{Command, Order, ParseStop, rules};
 use crate::command_line::table::COMMAND;
 
+/// A term, and whether it holds.
+type Condition = (&'static str, fn(&Args) -> bool);
+
 /// Terms of which the value decides, or what was said in another way.
 ///
 /// A value that is the default, such as `--max-connections=0`, says nothing. Of options that override each other, the last
 /// counts.
-const CONDITIONS: &[(&str, fn(&Args) -> bool)] = &[
+const CONDITIONS: &[Condition] = &[
     ("rate", |args| args.arrivals != Arrivals::Sequential && !args.is_given("period")),
     ("period", |args| args.arrivals != Arrivals::Sequential && args.is_given("period")),
     ("request-rate", |args| args.load.call_arrivals.is_some() && !args.is_given("request-period")),

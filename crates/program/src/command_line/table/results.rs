@@ -45,7 +45,8 @@ pub(crate) const FILES: &[Opt<Args>] = &[
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
             "A new file begins with a line that names the columns: first the ten that tools which sweep \
-             httperf over rates have used (autobench), then percentiles of both clocks and the verdict.",
+             httperf over rates have used (autobench), then percentiles of both clocks, the verdict, and all other figures. \
+             docs/reference/csv.md says what each column is.",
         ])
         .apply(|args, value| file(&mut args.results.csv, value, StdoutMeans::Nothing)),
     Opt::with_value(

@@ -11,7 +11,7 @@ pub(super) const ARRIVALS: &[&str] = &["rate", "period"];
 /// The schedule of calls.
 pub(super) const CALL_ARRIVALS: &[&str] = &["request-rate", "request-period"];
 
-/// What each request has in its body.
+/// Bodies of requests.
 pub(super) const BODIES: &[&str] = &["body", "body-file", "form"];
 
 /// What says what requests are.

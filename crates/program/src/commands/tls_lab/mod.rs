@@ -209,12 +209,12 @@ impl TlsLabArgs {
         if self.groups.is_empty() && self.ciphers.is_empty() {
             return Err(ParseStop::rejected("--groups: expected --ciphers beside an empty list"));
         }
-        if self.is_over_quic() {
-            if let Some(group) = self.groups.iter().find(|group| ABSENT_GROUPS.contains(group)) {
-                return Err(ParseStop::rejected(format!(
-                    "--groups: expected groups that QUIC's library has, got {group}, which is there over TCP alone"
-                )));
-            }
+        if self.is_over_quic()
+            && let Some(group) = self.groups.iter().find(|group| ABSENT_GROUPS.contains(group))
+        {
+            return Err(ParseStop::rejected(format!(
+                "--groups: expected groups that QUIC's library has, got {group}, which is there over TCP alone"
+            )));
         }
         Ok(())
     }

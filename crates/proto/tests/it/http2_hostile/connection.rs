@@ -289,6 +289,7 @@ fn codes_that_nobody_knows_are_kept_apart_only_as_far_as_there_is_room() {
     let (events, end) = common::feed(&mut engine, &[script.bytes()], &mut Vec::new());
     assert_eq!((events, end), (vec![Event::Draining], Ok(())));
     let goaways = engine.take_counts().goaways;
-    assert!(goaways.len() <= 64, "{}", goaways.len());
+    // 64, and the one that stands for all others.
+    assert!(goaways.len() <= 65, "{}", goaways.len());
     assert_eq!(goaways.iter().map(|&(_, count)| count).sum::<u64>(), 1000);
 }
