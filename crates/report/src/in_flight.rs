@@ -84,7 +84,7 @@ fn service(summary: &Summary) -> Option<f64> {
     let replied = [CallOutcome::Success, CallOutcome::HttpError, CallOutcome::Unexpected];
     let moments = replied.map(|outcome| summary.calls_with(outcome).service.moments);
     let calls: u64 = moments.iter().map(DurationMoments::count).sum();
-    let sum: f64 = moments.iter().map(|moments| moments.mean() * moments.count() as f64).sum();
+    let sum: f64 = moments.iter().map(DurationMoments::sum).sum();
     (calls > 0 && !may_be_endless).then(|| sum / calls as f64)
 }
 

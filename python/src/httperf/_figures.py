@@ -38,7 +38,6 @@ __all__ = ["all_calls_quantile", "completed", "run_figures", "times_of"]
 
 _AS_WRITTEN: dict[str, tuple[Any, Any]] = {
     "rate_asked": (float | None, None),
-    "in_flight": (InFlightFigures | None, None),
     "visits": (VisitFigures | None, None),
     "replay": (ReplayComparison | None, None),
     "streams": (StreamFigures | None, None),
@@ -49,6 +48,12 @@ _AS_WRITTEN: dict[str, tuple[Any, Any]] = {
     "steady": (Steady, {"state": "unknown"}),
 }
 """Figures that are taken from the document: their type, and what they are if an older program did not write them."""
+
+_REPLIES_MIN = 100
+"""Least number of replies for which the number in flight must be their rate times their service time."""
+
+_EDGES_MAX = 0.02
+"""Largest share of the replies' time at the edges of the measured phase for which it must."""
 
 
 def run_figures(saved: Mapping[str, Any], plan: Mapping[str, Any], summary: Summary) -> RunFigures:
@@ -80,6 +85,7 @@ def run_figures(saved: Mapping[str, Any], plan: Mapping[str, Any], summary: Summ
         request_rate=per_second(window.requests),
         reply_rate=per_second(window.replies),
         bytes_per_second=per_second(window.request_bytes + window.reply_bytes),
+        in_flight=_in_flight(summary, window.replies, per_second(window.replies), duration_s),
         cpu_us_per_reply=_cpu_us(summary) / float(summary.replies) if summary.replies else None,
         latency_ms=times_of(answered.latency),
         all_calls=_all_calls(summary, answered.latency),
@@ -181,6 +187,30 @@ def _offered_rate(plan: Mapping[str, Any], summary: Summary) -> float | None:
 
 def _cpu_us(summary: Summary) -> float:
     return in_seconds(summary.usage.cpu.user_ns + summary.usage.cpu.system_ns) * 1e6
+
+
+def _in_flight(summary: Summary, replies: int, rate: float, duration_s: float) -> InFlightFigures | None:
+    """Replies that were due at a time, counted and by Little's law; `None` if they were not counted."""
+    in_flight, streams, http2 = summary.in_flight, summary.streams, summary.http2
+    if in_flight is None:
+        return None
+    measured = in_flight.time_us / 1e6 / duration_s if duration_s > 0 else 0.0
+    services = [summary.calls[index].service.moments for index in (0, 1, 3)]
+    calls = sum(moments.count for moments in services)
+    may_be_endless = bool(summary.websockets) or bool(streams and streams.started and streams.model is None)
+    if not calls or may_be_endless:
+        return InFlightFigures(measured=measured)
+    service = sum(moments.sum_ns / 1e9 for moments in services) / calls
+    by_law = rate * service
+    must_agree = (
+        replies >= _REPLIES_MIN
+        and not summary.calls[2].latency.count + sum(summary.errors.values())
+        and not summary.retries_exhausted
+        and not (http2 and (http2.retried or http2.window_waits.count))
+        and (in_flight.at_begin + in_flight.at_end) * service <= _EDGES_MAX * in_flight.time_us / 1e6
+    )
+    difference = (measured - by_law) / by_law if by_law > 0 else 0.0
+    return InFlightFigures(measured=measured, by_law=by_law, disagreement=difference if must_agree else None)
 
 
 def _share(known: int, unknown: int) -> float | None:
