@@ -93,11 +93,11 @@ impl Silence {
         Duration::from_nanos(nanos.cast_signed().max(0).cast_unsigned())
     }
 
-    /// Ends waiting for a reply: it was given up.
-    pub(crate) fn given_up(&mut self, now: Instant) {
+    /// Ends waiting for a reply: it was given up, and was due until this instant.
+    pub(crate) fn given_up(&mut self, now: Instant, due_until: Instant) {
         self.note_last(now);
         self.is_reply_missed |= now > self.since;
-        self.settled(now);
+        self.settled(due_until);
     }
 
     /// Begins waiting for a handshake.
@@ -230,8 +230,12 @@ mod tests {
         silence.awaits(at(210));
         assert_eq!(due(&silence, 220), (2, ms(30)));
         silence.settled(at(230));
-        silence.given_up(at(250));
+        silence.given_up(at(250), at(250));
         assert_eq!(due(&silence, 900), (0, ms(30 + 40)));
+        // One whose request is made again was never due.
+        silence.awaits(at(910));
+        silence.given_up(at(940), at(910));
+        assert_eq!(due(&silence, 945), (0, ms(70)));
         // It does not come twice.
         silence.settled(at(950));
         assert_eq!(due(&silence, 1000), (0, ms(70)));
@@ -253,15 +257,15 @@ mod tests {
         silence.awaits(at(10));
         silence.heard(at(11));
         silence.awaits(at(12));
-        silence.given_up(at(1000));
-        silence.given_up(at(1010));
+        silence.given_up(at(1000), at(1000));
+        silence.given_up(at(1010), at(1010));
         silence.awaits(at(1030));
         silence.heard(at(2011));
         let stall = Stall { length: ms(1980), from: ms(11) };
         assert_eq!(silence.longest(at(2011)), Some(stall), "without the 20 ms in which nothing was awaited");
-        silence.given_up(at(2011));
+        silence.given_up(at(2011), at(2011));
         silence.awaits(at(4000));
-        silence.given_up(at(7000));
+        silence.given_up(at(7000), at(7000));
         assert_eq!(silence.longest(at(9000)), Some(Stall { length: ms(3000), from: ms(4000) }));
     }
 

@@ -500,6 +500,24 @@ fn replies_in_flight_are_their_rate_times_their_time() {
 }
 
 #[test]
+fn of_a_call_that_is_sent_again_only_the_last_attempt_is_in_flight() {
+    // Each reply closes its connection, and the two calls behind it go to the next one.
+    let mut plan = connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+        plan.arrivals = Arrivals::Concurrent(nonzero(2));
+        plan.runtime = Some(seconds(20));
+    });
+    plan.change_connections(|connections| connections.pipeline = nonzero(3));
+    let closing = HttpPeer::new(|_| {
+        vec![Action::Send(ms(20), reply(200, "Connection: close\r\n", "hello")), Action::Close(ms(20))]
+    });
+    let summary = run(&plan, Link::default(), closing).summary;
+    let figures = RunFigures::of(&plan, &summary, 1).in_flight.expect("it is counted");
+    let by_law = figures.by_law.expect("there are replies");
+    assert!((figures.measured - by_law).abs() < 0.05 * by_law, "{figures:?}");
+    assert_eq!(finds(&verdict(&plan, &summary), "in flight"), None, "{figures:?}");
+}
+
+#[test]
 fn counts_and_times_that_cannot_both_be_right_are_found() {
     let plan = calls(2000, 100.0, 50);
     let summary = run(&plan, Link::default(), ok_after(ms(50))).summary;

@@ -303,9 +303,15 @@ impl Recorder {
         self.silence.settled(at);
     }
 
-    /// Ends waiting for a reply: its request was given up, or will be made again.
+    /// Ends waiting for a reply: its request was given up.
     pub fn reply_given_up(&mut self, now: Instant) {
-        self.silence.given_up(now);
+        self.silence.given_up(now, now);
+    }
+
+    /// Ends waiting for a reply to a request that was sent at this instant and will be made again. As in its service time, only
+    /// the last attempt counts among the replies in flight.
+    pub fn reply_taken_back(&mut self, sent: Instant, now: Instant) {
+        self.silence.given_up(now, sent);
     }
 
     /// Begins waiting for a TLS handshake.

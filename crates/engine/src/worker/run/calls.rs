@@ -188,7 +188,7 @@ impl Run<'_> {
     pub(in crate::worker) fn reset_call(&mut self, key: CallKey, now: Instant) {
         let call = &mut self.calls[key];
         if call.is_reply_due() {
-            self.recorder.reply_given_up(now);
+            self.recorder.reply_taken_back(call.sent.unwrap_or(now), now);
         }
         end_stream(&mut self.recorder, self.plan, call, StreamFate::Cut, now);
         call.end_talk(Fate::Cut, now, &mut self.recorder);
