@@ -31,7 +31,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// What there is to say of one subject.
+/// A section of a report.
 pub(super) struct Subject {
     pub(super) id: &'static str,
     pub(super) title: &'static str,

@@ -52,7 +52,7 @@ impl InFlightFigures {
         number(self.measured)
     }
 
-    /// What there is to say, in a line.
+    /// All three figures in a line.
     pub(crate) fn told(&self) -> String {
         let measured = number(self.measured);
         match (self.by_law.map(number), self.disagreement) {

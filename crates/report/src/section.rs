@@ -1,4 +1,4 @@
-//! Sections of a report: what there is to say of one subject, once for text and pages.
+//! Sections of a report: the facts and times of one subject, once for text and pages.
 //!
 //! Both show the same rows in the same order. Only names differ: those of text fit into a narrow column.
 
@@ -16,7 +16,7 @@ use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, wr
 use crate::tls::tls;
 use crate::websocket::websockets;
 
-/// What there is to say of one subject.
+/// The facts and times of one subject.
 #[derive(Debug)]
 pub struct Section<'a> {
     /// Anchor on pages.
@@ -41,7 +41,7 @@ pub struct Section<'a> {
 #[derive(Debug)]
 pub struct Fact<'a> {
     name: Name,
-    /// What there is to say.
+    /// Its content.
     pub told: Told<'a>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Name {
     long: Option<&'static str>,
 }
 
-/// What a fact says.
+/// Content of a fact.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// One line.
@@ -86,14 +86,14 @@ pub struct BothWays {
     pub values: [String; 2],
 }
 
-/// What there is to say of replies of some kinds.
+/// Sections on replies of some kinds.
 #[must_use]
 pub fn of_replies(document: &Document) -> Vec<Section<'_>> {
     let grpc = grpc(&document.summary, document.figures.grpc.as_ref());
     [streams(document), model(document), websockets(document), grpc].into_iter().flatten().collect()
 }
 
-/// What there is to say of connections.
+/// Sections on connections.
 #[must_use]
 pub fn of_connections(document: &Document) -> Vec<Section<'_>> {
     [tls(document), http2(&document.summary)].into_iter().flatten().collect()

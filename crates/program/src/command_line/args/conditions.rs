@@ -1,4 +1,4 @@
-//! What holds of the terms in rules of options: of most, that the option was given.
+//! Conditions behind the terms of rules. Most terms are options, and hold if the option was given.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::command_line::table::COMMAND;
 /// A term, and whether it holds.
 type Condition = (&'static str, fn(&Args) -> bool);
 
-/// Terms of which the value decides, or what was said in another way.
+/// Terms that depend on a value, or that can be given in several ways.
 ///
 /// A value that is the default, such as `--max-connections=0`, says nothing. Of options that override each other, the last
 /// counts.

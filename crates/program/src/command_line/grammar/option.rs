@@ -91,7 +91,7 @@ pub struct OptDescription {
     pub details: &'static [&'static str],
     /// Terms that it cannot be used with.
     pub conflicts: &'static [Rule],
-    /// Terms of which it needs one, for each rule.
+    /// Terms that it needs: one of each rule.
     pub needs: &'static [Rule],
     /// Paths of the plan's fields that it sets, for who names differences between plans; `rpc.` begins those of plans that
     /// call methods of gRPC.
