@@ -196,12 +196,14 @@ fn over_http_2_it_grants_what_its_options_say_and_counts_what_it_did() {
     let served =
         Served::start(&["--listen=127.0.0.1:0", "--size=5", "--close-after=2", "--h2-max-streams=77"]);
     let url = served.announcement.strip_prefix("listening on ").unwrap().trim_end();
-    let options = ["-sS", "--max-time", "20", "--noproxy", "*", "-w", " %{http_version}\n"];
+    // Two requests on one connection; a curl with an nghttp2 of 2026 cannot send the second to any server.
     let (first, second) = (format!("{url}1"), format!("{url}2"));
-    let printed = run("curl", &[&options[..], &["--http2-prior-knowledge", &first, &second]].concat());
-    assert_eq!(printed, "01234 2\n01234 2\n");
-    let printed = run("curl", &[&options[..], &["--http1.1", url]].concat());
-    assert_eq!(printed, "01234 1.1\n");
+    let Ok(output) = Command::new("nghttp").args(["--timeout=20", &first, &second]).output() else {
+        return httperf_testkit::skip::lacking("nghttp");
+    };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0123401234");
+    let options = ["-sS", "--max-time", "20", "--noproxy", "*", "-w", " %{http_version}\n"];
+    assert_eq!(run("curl", &[&options[..], &["--http1.1", url]].concat()), "01234 1.1\n");
 
     // The server's SETTINGS come first; among them is the one of streams: 3, and then 77 in four bytes.
     let mut client = served.connect();
