@@ -41,7 +41,7 @@ httperf = { version = "$version", default-features = false }
 END
     cp crates/httperf/examples/in_process.rs "$folder/user/src/main.rs"
     cargo run --release --manifest-path "$folder/user/Cargo.toml" "${patches[@]}"
-    if cargo tree --manifest-path "$folder/user/Cargo.toml" "${patches[@]}" | grep -q httperf-program; then
+    if cargo tree --manifest-path "$folder/user/Cargo.toml" "${patches[@]}" | grep -qE "httperf-(program|command-line)"; then
         echo "try-crates: the library brings the program with it" >&2
         exit 1
     fi

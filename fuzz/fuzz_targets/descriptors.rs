@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_program::grpc::check_descriptors(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_command_line::grpc::check_descriptors(input));

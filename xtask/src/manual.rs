@@ -3,9 +3,9 @@
 pub(crate) mod idleconn;
 pub(crate) mod prose;
 
-use httperf_program::command_line::examples::Example;
-use httperf_program::command_line::grammar::help::{self, capitalised};
-use httperf_program::command_line::grammar::{Description, OptDescription, ValueForm};
+use httperf_command_line::examples::Example;
+use httperf_command_line::grammar::help::{self, capitalised};
+use httperf_command_line::grammar::{Description, OptDescription, ValueForm};
 use roff::{Inline, Roff, bold, italic, roman};
 
 use prose::Entry;

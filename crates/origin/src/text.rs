@@ -20,20 +20,9 @@ impl Malformed {
     }
 }
 
-/// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.
+/// Reads a size in bytes, as [`units::size`] does.
 pub fn parse_size(text: &str) -> Result<u64, Malformed> {
-    let malformed = || Malformed::new("a size such as 1024, 16k or 2m", text);
-    let (digits, shift) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
-        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(malformed());
-    }
-    let number: u64 = digits.parse().map_err(|_| malformed())?;
-    number.checked_mul(1 << shift).ok_or_else(malformed)
+    units::size(text).ok_or_else(|| Malformed::new("a size such as 1024, 16k or 2m", text))
 }
 
 /// Reads a duration: a number with a unit (`s`, `ms`, `us`, `ns`, `m` or `min`, `h`); a bare number counts seconds.

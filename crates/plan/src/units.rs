@@ -21,6 +21,21 @@ pub fn scan_seconds(text: &[u8]) -> Scanned<'_, f64> {
     })
 }
 
+/// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// Parses the whole text as a rate per second, possibly negative, infinite or not a number.
 #[must_use]
 pub fn per_second(text: &[u8]) -> Option<f64> {

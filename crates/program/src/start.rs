@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use crate::command_line::args::Args;
-use crate::command_line::echo;
-use crate::command_line::grammar::ParseStop;
-use crate::command_line::grammar::help::HelpForm;
-use crate::command_line::hints;
-use crate::command_line::planning;
-use crate::command_line::workload_file;
+use httperf_command_line::args::Args;
+use httperf_command_line::echo;
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::grammar::help::HelpForm;
+use httperf_command_line::hints;
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::workload_file;
+
 use crate::commands::{self, SUBCOMMANDS, idleconn};
 use crate::runner;
-use crate::terminal::messages::Program;
 
 /// Does what the words of this process say, and returns its exit status.
 #[must_use]

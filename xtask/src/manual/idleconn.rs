@@ -2,8 +2,8 @@
 //!
 //! Text between backticks is set in bold.
 
-use httperf_program::command_line::examples::Example;
-use httperf_program::command_line::grammar::{Description, help};
+use httperf_command_line::examples::Example;
+use httperf_command_line::grammar::{Description, help};
 use roff::{Roff, bold, roman};
 
 use super::prose::{Entry, entry};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use httperf_program::command_line::grammar::{Tier, ValueForm, parse};
-use httperf_program::command_line::table;
+use httperf_command_line::grammar::{Tier, ValueForm, parse};
+use httperf_command_line::table;
 
 use crate::support::reference;
 

@@ -15,10 +15,10 @@ use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_t
 use crate::support::running::{Running, find, optional};
 use crate::support::words;
 use httperf_certificates::Identity;
-use httperf_program::command_line::args::Args;
-use httperf_program::command_line::planning;
+use httperf_command_line::args::Args;
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
 use httperf_program::commands;
-use httperf_program::terminal::messages::Program;
 use httperf_testkit::tcp;
 use tempfile::TempDir;
 

@@ -6,11 +6,10 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ValueHint};
 use clap_complete::Shell;
-
-use crate::command_line::grammar::{
+use httperf_command_line::grammar::{
     self, Command, Description, Group, Opt, OptDescription, Order, ParseStop, ValueForm,
 };
-use crate::terminal::messages::Program;
+use httperf_command_line::terminal::messages::Program;
 
 /// The command line of `httperf completions`.
 pub const COMMAND: Command<CompletionsArgs> = Command {

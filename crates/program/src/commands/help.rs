@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use crate::command_line::examples::{self, Example};
-use crate::command_line::grammar::help::{self, HelpForm};
-use crate::command_line::grammar::{self, Command, Description, Group, Opt, Order, ParseStop};
-use crate::command_line::hints;
+use httperf_command_line::examples::{self, Example};
+use httperf_command_line::grammar::help::{self, HelpForm};
+use httperf_command_line::grammar::{self, Command, Description, Group, Opt, Order, ParseStop};
+use httperf_command_line::hints;
+use httperf_command_line::terminal::messages::Program;
+
 use crate::commands::import;
-use crate::terminal::messages::Program;
 
 /// The command line of `httperf help`.
 pub const COMMAND: Command<HelpArgs> = Command {

@@ -25,9 +25,9 @@ pub mod tls_lab;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::command_line::grammar::Description;
-use crate::command_line::table;
-use crate::terminal::messages::Program;
+use httperf_command_line::grammar::Description;
+use httperf_command_line::table;
+use httperf_command_line::terminal::messages::Program;
 
 use self::saved::{merge, report, rerun};
 
@@ -42,46 +42,21 @@ pub struct Subcommand {
     pub main: fn(&Program, &[OsString]) -> ExitCode,
 }
 
+macro_rules! subcommands {
+    ($($module:ident),*) => {
+        &[$(Subcommand {
+            name: $module::COMMAND.name,
+            describe: || $module::COMMAND.describe(),
+            main: $module::main,
+        }),*]
+    };
+}
+
 /// All commands that have a name, in the order in which documents show them.
-pub const SUBCOMMANDS: &[Subcommand] = &[
-    Subcommand { name: run::COMMAND.name, describe: || run::COMMAND.describe(), main: run::main },
-    Subcommand { name: new::COMMAND.name, describe: || new::COMMAND.describe(), main: new::main },
-    Subcommand { name: sweep::COMMAND.name, describe: || sweep::COMMAND.describe(), main: sweep::main },
-    Subcommand {
-        name: capacity::COMMAND.name,
-        describe: || capacity::COMMAND.describe(),
-        main: capacity::main,
-    },
-    Subcommand { name: compare::COMMAND.name, describe: || compare::COMMAND.describe(), main: compare::main },
-    Subcommand { name: ab::COMMAND.name, describe: || ab::COMMAND.describe(), main: ab::main },
-    Subcommand { name: serve::COMMAND.name, describe: || serve::COMMAND.describe(), main: serve::main },
-    Subcommand { name: tls_lab::COMMAND.name, describe: || tls_lab::COMMAND.describe(), main: tls_lab::main },
-    Subcommand {
-        name: idleconn::COMMAND.name,
-        describe: || idleconn::COMMAND.describe(),
-        main: idleconn::main,
-    },
-    Subcommand { name: doctor::COMMAND.name, describe: || doctor::COMMAND.describe(), main: doctor::main },
-    Subcommand {
-        name: self_check::COMMAND.name,
-        describe: || self_check::COMMAND.describe(),
-        main: self_check::main,
-    },
-    Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
-    Subcommand { name: replay::COMMAND.name, describe: || replay::COMMAND.describe(), main: replay::main },
-    Subcommand { name: import::COMMAND.name, describe: || import::COMMAND.describe(), main: import::main },
-    Subcommand { name: fleet::COMMAND.name, describe: || fleet::COMMAND.describe(), main: fleet::main },
-    Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
-    Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
-    Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },
-    Subcommand { name: rerun::COMMAND.name, describe: || rerun::COMMAND.describe(), main: rerun::main },
-    Subcommand {
-        name: completions::COMMAND.name,
-        describe: || completions::COMMAND.describe(),
-        main: completions::main,
-    },
-    Subcommand { name: schema::COMMAND.name, describe: || schema::COMMAND.describe(), main: schema::main },
-    Subcommand { name: help::COMMAND.name, describe: || help::COMMAND.describe(), main: help::main },
+#[rustfmt::skip]
+pub const SUBCOMMANDS: &[Subcommand] = subcommands![
+    run, new, sweep, capacity, compare, ab, serve, tls_lab, idleconn, doctor, self_check, like, replay, import, fleet,
+    report, plot, merge, rerun, completions, schema, help
 ];
 
 /// The command line of the program itself, with the names of its commands.
@@ -97,4 +72,56 @@ pub fn program_description() -> Description {
 pub fn descriptions() -> Vec<Description> {
     let subcommands = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)());
     std::iter::once(program_description()).chain(subcommands).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use httperf_command_line::{examples, hints};
+
+    use super::*;
+
+    fn described(name: &str) -> Description {
+        let mut all = descriptions().into_iter();
+        all.find(|command| command.name == name).unwrap_or_else(|| panic!("a command is named {name}"))
+    }
+
+    fn has(command: &Description, name: &str) -> bool {
+        command.options().any(|option| option.long == name)
+    }
+
+    #[test]
+    fn examples_are_there_for_every_command_and_no_other() {
+        let names: BTreeSet<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.name).collect();
+        assert_eq!(examples::commands().collect::<BTreeSet<_>>(), names);
+    }
+
+    #[test]
+    fn every_option_in_a_hint_is_one_of_the_command() {
+        for (name, option) in hints::named_options() {
+            assert!(has(&described(name), option), "{name}: --{option}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_with_options_that_it_knows() {
+        for command in descriptions() {
+            let examples = examples::of(command.name);
+            assert_eq!(examples.len(), 2, "{}", command.name);
+            for example in examples {
+                assert!(!example.purpose.ends_with('.'), "{}", example.purpose);
+                let begin = format!("httperf {}", command.name);
+                assert!(example.line.contains(begin.trim_end()), "{}", example.line);
+                // Behind `--` is the command line of a run.
+                let (own, of_run) = example.line.split_once(" -- ").unwrap_or((example.line, ""));
+                for (line, described) in [(own, &command), (of_run, &described(""))] {
+                    let named = line.split([' ', '\'']).filter_map(|word| word.strip_prefix("--"));
+                    for option in named {
+                        assert!(has(described, option), "{}", example.line);
+                    }
+                }
+            }
+        }
+    }
 }

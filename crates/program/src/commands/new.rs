@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use httperf_command_line::args::os_string;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::terminal::messages::Program;
 use httperf_plan::url::HttpUrl;
 
-use crate::command_line::args::os_string;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::runner::results::file::Writable;
-use crate::terminal::messages::Program;
 
 /// The command line of `httperf new`.
 pub const COMMAND: Command<NewArgs> = Command {

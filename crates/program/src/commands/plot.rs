@@ -6,17 +6,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
+use httperf_command_line::args::{STDOUT, os_string};
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use httperf_command_line::outputs::ReadFile;
+use httperf_command_line::terminal::messages::Program;
 use httperf_pages::{Report, Saved};
 use httperf_pictures::{self as pictures, COMPARED_MAX, Picture, SIZES, Style, Theme};
 use httperf_report::Kind;
 use httperf_report::result::Document;
 
-use crate::command_line::args::{STDOUT, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
-use crate::command_line::outputs::ReadFile;
 use crate::commands::saved::read_any;
 use crate::runner::results::{cannot_write, ensure_apart, file};
-use crate::terminal::messages::Program;
 
 /// The command line of `httperf plot`.
 pub const COMMAND: Command<PlotArgs> = Command {

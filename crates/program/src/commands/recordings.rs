@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use httperf_command_line::grammar::{ParseStop, Value};
 use httperf_import::clients::By;
 use httperf_import::log::Format;
-
-use crate::command_line::grammar::{ParseStop, Value};
 
 /// Details of `--format`.
 pub(crate) const FORMAT: &[&str] = &[

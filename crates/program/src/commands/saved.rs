@@ -6,22 +6,22 @@ use std::process::ExitCode;
 use std::{fmt, fs, io};
 
 use anyhow::Context;
+use httperf_command_line::args::{Args, os_string};
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order};
+use httperf_command_line::outputs::ReadFile;
+use httperf_command_line::planning::make_runnable;
+use httperf_command_line::table::{reports, results};
+use httperf_command_line::terminal;
+use httperf_command_line::terminal::colour::ColourChoice;
+use httperf_command_line::terminal::messages::Program;
 use httperf_pages::Saved;
 use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{Form, Screen, Written as _, csv_header, csv_row};
 
-use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order};
-use crate::command_line::outputs::ReadFile;
-use crate::command_line::planning::make_runnable;
-use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::monitor::read_of_rank;
 use crate::runner::results::{cannot_write, ensure_apart, file};
-use crate::terminal;
-use crate::terminal::colour::ColourChoice;
-use crate::terminal::messages::Program;
 
 /// `httperf report`.
 pub mod report {
@@ -149,7 +149,7 @@ pub mod merge {
                     return Err(value.expected("the name of a file"));
                 }
                 args.output =
-                    Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
+                    Some(value.os_str().to_owned()).filter(|name| name != httperf_command_line::args::STDOUT);
                 Ok(())
             },
         )];

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
-use crate::terminal::messages::Program;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::terminal::messages::Program;
 
 /// The command line of `httperf schema`.
 pub const COMMAND: Command<SchemaArgs> = Command {

@@ -17,7 +17,7 @@ use httperf_import::recording::{Form, Options, Requests};
 use httperf_import::{Error, Flaw};
 use httperf_plan::RecordedForm;
 
-pub(crate) use self::playback::{Playback, check_unchanged};
+pub(crate) use self::playback::Playback;
 pub(crate) use self::requests::Making;
 pub(crate) use self::survey::{Surveyed, survey};
 

@@ -1,20 +1,18 @@
 //! A recording that is read while it is replayed: by a thread for each worker, ahead of time and in bounded memory.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
 use httperf_engine::{RecordedRequests, Recording};
 use httperf_import::Error;
 use httperf_import::recording::Requests;
 use httperf_load::replay;
 use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Client, Plan, Recorded, RecordedForm, Replay, Shard, Workload};
-use sha2::{Digest, Sha256};
 
 use super::{Input, Making, as_io, open};
 
@@ -115,27 +113,4 @@ impl Iterator for Reader {
             }
         }
     }
-}
-
-/// Refuses a recording that is not the one that a plan was made of.
-///
-/// # Errors
-/// If it cannot be read, or has changed.
-pub(crate) fn check_unchanged(recorded: &Recorded) -> anyhow::Result<()> {
-    let shown = recorded.path.display();
-    let mut file = File::open(&recorded.path).with_context(|| format!("cannot read `{shown}`"))?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).with_context(|| format!("cannot read `{shown}`"))? {
-            0 => break,
-            count => hasher.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
-    let sha256 = httperf_plan::Sha256(hasher.finalize().into());
-    anyhow::ensure!(
-        sha256 == recorded.sha256,
-        "expected `{shown}` to be what it was, got a file of another SHA-256"
-    );
-    Ok(())
 }

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::{Observer, Part, Recording, SocketError, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
@@ -29,7 +30,6 @@ use httperf_run::Provenance;
 use httperf_stats::Summary;
 
 use crate::recording::Playback;
-use crate::terminal::messages::Program;
 
 pub(crate) use self::signals::{EndSignals, let_full_files_be_errors};
 

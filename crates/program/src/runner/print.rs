@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
 use httperf_proto::ProtocolError;
@@ -16,7 +17,6 @@ use httperf_report::visible;
 use httperf_stats::TickRates;
 
 use crate::runner::gather::{Gathered, Gathering, Part};
-use crate::terminal::messages::Program;
 
 /// The most bytes that are held back before they are written.
 const HELD_MAX: usize = 64 * 1024;

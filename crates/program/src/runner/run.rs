@@ -6,15 +6,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use httperf_command_line::args::{Args, ReportForm};
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::terminal::{self, shows_stdout};
 use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Colours, Kept, Level, Screen, Verdict, Written as _, answer, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
-
-use crate::command_line::args::{Args, ReportForm};
-use crate::terminal::messages::Program;
-use crate::terminal::{self, shows_stdout};
 
 use super::Runner;
 use super::fleet::{self, AtTime, Hosting, Seat};

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use httperf_command_line::terminal::{is_below_mpirun, lines};
 use httperf_engine::StopRequest;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-
-use crate::terminal::{is_below_mpirun, lines};
 
 /// Makes a file that may not grow (`ulimit -f`) an error of writing, as a full disk is, where the signal for that would end the
 /// program.

@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
+use httperf_command_line::terminal::lines;
 use httperf_engine::StepSeen;
 use httperf_load::scenario::Secrets;
 use httperf_plan::scenario::{Scenarios, StepRequest, Value};
 use httperf_plan::{Plan, Workload};
 use httperf_report::not_made;
 use httperf_stats::Fate;
-
-use crate::terminal::lines;
 
 /// The most characters of a value that are shown.
 const VALUE_MAX: usize = 60;

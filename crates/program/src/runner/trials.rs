@@ -7,13 +7,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+use httperf_command_line::args::FleetArgs;
+use httperf_command_line::terminal::messages::Program;
 use httperf_fleet::MeetingError;
 use httperf_plan::{Phases, Plan};
 use httperf_report::result::Document;
 use serde::{Deserialize, Serialize};
-
-use crate::command_line::args::FleetArgs;
-use crate::terminal::messages::Program;
 
 use super::Runner;
 use super::fleet::{Hosting, Seat};

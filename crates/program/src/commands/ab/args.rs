@@ -1,9 +1,8 @@
 //! The arguments of `httperf ab`.
 
+use httperf_command_line::args::Args;
+use httperf_command_line::outputs::{Outputs, TakesOutputs};
 use httperf_report::compare::ComparisonSettings;
-
-use crate::command_line::args::Args;
-use crate::command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf ab`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,24 +10,24 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::outputs::{NamedFile, ReadFile};
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
 use httperf_plan::Plan;
 use httperf_report::compare::{Rounds, rounds};
 
 use self::args::AbArgs;
 use self::options::{Named, ROUNDS, SEED, parsed};
 use self::turns::{Event, SIDES, Turns};
-use crate::command_line::args::Args;
-use crate::command_line::grammar::ParseStop;
-use crate::command_line::outputs::{NamedFile, ReadFile};
-use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
+use crate::progress::Progress;
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
 use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trials};
 use crate::runner::{Runner, probe};
-use crate::terminal::messages::Program;
-use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 

@@ -4,13 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
 
-use super::args::AbArgs;
-use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{
+use httperf_command_line::args::{Args, os_string};
+use httperf_command_line::grammar::{
     self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
 };
-use crate::command_line::outputs::TakesOutputs as _;
-use crate::command_line::table::{self, RUN};
+use httperf_command_line::outputs::TakesOutputs as _;
+use httperf_command_line::table::{self, RUN};
+
+use super::args::AbArgs;
 use crate::commands::compare::{FAIL_IF_DETAILS, FAIL_IF_HELP, tolerances};
 
 /// The command line of `httperf ab`.

@@ -1,11 +1,10 @@
 //! The arguments of `httperf capacity`, and their effect on the plan of a run.
 
+use httperf_command_line::args::{Args, Threads};
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::outputs::{Outputs, TakesOutputs};
 use httperf_plan::Arrivals;
 use httperf_plan::objective::{Clock, Metric, Objective, Relation};
-
-use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::ParseStop;
-use crate::command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf capacity`.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,6 +10,11 @@ mod search;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::{Order, ParseStop, parse};
+use httperf_command_line::outputs::NamedFile;
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
 use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_report::capacity::{CapacityReport, CapacitySettings, End};
@@ -17,17 +22,12 @@ use httperf_stats::samples_needed;
 
 use self::args::CapacityArgs;
 use self::search::Search;
-use crate::command_line::args::Args;
-use crate::command_line::grammar::{Order, ParseStop, parse};
-use crate::command_line::outputs::NamedFile;
-use crate::command_line::planning;
+use crate::progress::Progress;
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::results::documents::DocumentFiles;
 use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trials};
 use crate::runner::{OBJECTIVES_STATUS, Runner};
-use crate::terminal::messages::Program;
-use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 

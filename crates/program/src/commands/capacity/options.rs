@@ -1,12 +1,12 @@
 //! The command line of `httperf capacity`: its own options, in addition to those of a run.
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::{Borrowed, Command, Group, Opt, ParseStop, Value};
+use httperf_command_line::outputs::TakesOutputs as _;
+use httperf_command_line::table::{COMMAND as PROGRAM, RUN};
 use httperf_plan::objective::Objective;
 
 use super::args::{CapacityArgs, Searched};
-use crate::command_line::args::Args;
-use crate::command_line::grammar::{Borrowed, Command, Group, Opt, ParseStop, Value};
-use crate::command_line::outputs::TakesOutputs as _;
-use crate::command_line::table::{COMMAND as PROGRAM, RUN};
 
 /// The command line of `httperf capacity`.
 pub const COMMAND: Command<CapacityArgs, Args> = Command {

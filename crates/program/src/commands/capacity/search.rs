@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use httperf_command_line::args::Args;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Metric};
 use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, Cause, End, Found};
@@ -17,11 +18,10 @@ use httperf_stats::{Summary, search as rates};
 
 use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
-use crate::command_line::args::Args;
 use crate::commands::sweep::ports::Ports;
+use crate::progress::Progress;
 use crate::runner::trials::{Span, Trial, Trials};
 use crate::runner::{Runner, probe};
-use crate::terminal::progress::Progress;
 
 /// A single request is given up after this long.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);

@@ -4,6 +4,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use httperf_command_line::args::os_string;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use httperf_command_line::outputs::{Outputs, ReadFile, TakesOutputs};
+use httperf_command_line::table;
+use httperf_command_line::terminal::messages::Program;
 use httperf_plan::objective::Tolerance;
 use httperf_report::Form;
 use httperf_report::compare::{
@@ -11,14 +16,9 @@ use httperf_report::compare::{
 };
 use httperf_report::result::Document;
 
-use crate::command_line::args::os_string;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
-use crate::command_line::outputs::{Outputs, ReadFile, TakesOutputs};
-use crate::command_line::table;
 use crate::commands::saved::read;
+use crate::progress::Progress;
 use crate::runner::results::documents::DocumentFiles;
-use crate::terminal::messages::Program;
-use crate::terminal::progress::Progress;
 
 /// The command line of `httperf compare`.
 pub const COMMAND: Command<CompareArgs> = Command {

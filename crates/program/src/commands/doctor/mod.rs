@@ -8,15 +8,14 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use httperf_command_line::args::{Args, TypedUrl, os_string, unknown_word};
+use httperf_command_line::grammar::help::wrap;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::terminal::{self, USUAL_COLUMNS};
 use httperf_plan::SourceAddresses;
 use httperf_run::resolve;
-
-use crate::command_line::args::{Args, TypedUrl, os_string, unknown_word};
-use crate::command_line::grammar::help::wrap;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
-use crate::command_line::planning;
-use crate::terminal::messages::Program;
-use crate::terminal::{self, USUAL_COLUMNS};
 
 use crate::runner::checks::{self, Finding, Level, Need, System};
 use crate::runner::{Runner, probe};
@@ -282,8 +281,9 @@ impl fmt::Display for Report<'_> {
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
+
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn parsed(argv: &[&str]) -> Result<DoctorArgs, ParseStop> {
         let mut args = DoctorArgs::default();

@@ -7,12 +7,12 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use httperf_command_line::grammar::ParseStop;
 use httperf_fleet::rank::SIZE_VARIABLE;
 use serde_json::{Value, json};
 
 use super::options::{FleetArgs, Form};
 use super::{Job, Printed, yaml};
-use crate::command_line::grammar::ParseStop;
 use crate::runner::fleet::{PLACE_VARIABLE, SECRET_VARIABLE};
 
 /// The port at which the ranks meet. In a pod of its own, every port is free.

@@ -6,16 +6,16 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use httperf_command_line::args::{Args, STDOUT};
+use httperf_command_line::grammar::parse::given;
+use httperf_command_line::grammar::{Order, ParseStop};
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::{planning, table};
 use httperf_plan::Plan;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::command_line::args::{Args, STDOUT};
-use crate::command_line::grammar::parse::given;
-use crate::command_line::grammar::{Order, ParseStop};
-use crate::command_line::{planning, table};
 use crate::commands::{ab, capacity, replay, run, sweep};
-use crate::terminal::messages::Program;
 
 /// The command line of each rank.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ mod yaml;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::command_line::grammar::{self, Order, ParseStop};
-use crate::terminal::messages::Program;
+use httperf_command_line::grammar::{self, Order, ParseStop};
+use httperf_command_line::terminal::messages::Program;
 
 use self::line::Line;
 use self::options::{FleetArgs, Launcher};

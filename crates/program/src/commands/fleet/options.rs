@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use httperf_command_line::args::{Threads, os_string};
+use httperf_command_line::grammar::{Command, Group, Opt, ParseStop, Value};
+use httperf_command_line::values::{positive, seconds};
+
 use super::line::Line;
 use super::{SPARE_CPUS, kubernetes, slurm};
-use crate::command_line::args::{Threads, os_string};
-use crate::command_line::grammar::{Command, Group, Opt, ParseStop, Value};
-use crate::command_line::values::{positive, seconds};
 
 /// The command line of `httperf fleet`.
 pub const COMMAND: Command<FleetArgs> = Command {

@@ -5,11 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
+use httperf_command_line::args::os_string;
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::terminal::messages::Program;
+
 use super::options::FleetArgs;
 use super::{Job, Printed};
-use crate::command_line::args::os_string;
-use crate::command_line::grammar::ParseStop;
-use crate::terminal::messages::Program;
 
 /// Seconds before the end of the job's time at which ranks are told to end. Slurm may be a minute early.
 const REPORT_SECONDS: u32 = 60;

@@ -8,12 +8,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::printf;
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::{StopRequest, raise_descriptor_limit};
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
-use crate::command_line::printf;
 use crate::runner::EndSignals;
-use crate::terminal::messages::Program;
 
 use self::hold::{Held, HoldError, hold};
 

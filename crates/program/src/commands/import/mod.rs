@@ -13,16 +13,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use httperf_command_line::args::{STDOUT, os_string};
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::terminal::messages::Program;
 use httperf_import::clients::{By, IDLE};
 use httperf_import::log::Format;
 use httperf_import::workload::Workload;
 use httperf_import::{Error, Report, curl, goreplay, gzip, har, log, openapi};
 
 use self::output::{Failure, Imported, Output};
-use crate::command_line::args::{STDOUT, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::commands::recordings;
-use crate::terminal::messages::Program;
 
 /// The command line of `httperf import`.
 pub const COMMAND: Command<ImportArgs> = Command {

@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use httperf_command_line::args::STDOUT;
 use httperf_import::curl::CONTENT_MAX;
-
-use crate::command_line::args::STDOUT;
 
 /// Reads the file at a path that is in a recording; `None` if it is not there, too long, or elsewhere.
 pub(super) fn read(recording: &OsStr, path: &str) -> Option<Vec<u8>> {

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use anyhow::anyhow;
+use httperf_command_line::args::STDOUT;
+use httperf_command_line::outputs::ReadFile;
+use httperf_command_line::terminal::messages::Program;
 use httperf_import::workload::{FileName, Workload};
 use httperf_import::{Error, Report};
 use httperf_plan::secrets;
 
-use crate::command_line::args::STDOUT;
-use crate::command_line::outputs::ReadFile;
 use crate::runner::results::{cannot_write, ensure_apart};
-use crate::terminal::messages::Program;
 
 /// The reason for which nothing was imported.
 #[derive(Debug)]

@@ -19,12 +19,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::{self, ExitCode};
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::help::wrap;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::terminal::USUAL_COLUMNS;
+use httperf_command_line::terminal::messages::Program;
+
 use self::translation::Load;
-use crate::command_line::args::Args;
-use crate::command_line::grammar::help::wrap;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
-use crate::terminal::USUAL_COLUMNS;
-use crate::terminal::messages::Program;
 
 /// The command line of `httperf like`.
 pub const COMMAND: Command<LikeArgs> = Command {

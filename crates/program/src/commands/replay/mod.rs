@@ -12,6 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use httperf_command_line::args::{Args, ReportForm};
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::planning;
+use httperf_command_line::planning::replay::{STREAMS, usual_connections};
+use httperf_command_line::terminal::messages::Program;
 use httperf_import::clients::IDLE;
 use httperf_import::log::Format;
 use httperf_import::models::Asking;
@@ -21,13 +26,8 @@ use httperf_report::replayed;
 use sha2::{Digest, Sha256 as Hasher};
 
 use self::options::{ReplayArgs, own_paths};
-use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::ParseStop;
-use crate::command_line::planning;
-use crate::command_line::planning::replay::{STREAMS, usual_connections};
 use crate::recording::{Making, Surveyed, survey};
 use crate::runner;
-use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
 

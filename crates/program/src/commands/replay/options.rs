@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use httperf_command_line::args::{Args, STDOUT};
+use httperf_command_line::grammar::{
+    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
+};
+use httperf_command_line::values::{positive, seconds};
+use httperf_command_line::{hints, table};
 use httperf_import::clients::By;
 use httperf_plan::prompts::Endpoint;
 
-use crate::command_line::args::{Args, STDOUT};
-use crate::command_line::grammar::{
-    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
-};
-use crate::command_line::values::{positive, seconds};
-use crate::command_line::{hints, table};
 use crate::commands::recordings;
 
 /// The command line of `httperf replay`.

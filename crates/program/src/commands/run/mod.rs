@@ -13,17 +13,17 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use httperf_command_line::args::{Args, ReportForm};
+use httperf_command_line::grammar::ParseStop;
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
 use httperf_plan::workload_file::{self, FileProblem, Missing, OptionsFile, WorkloadFile};
 use httperf_plan::{Arrivals, Plan, Workload};
 
 use self::files::FileReader;
 use self::options::RunArgs;
-use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::ParseStop;
-use crate::command_line::planning;
 use crate::runner;
 use crate::runner::results::ensure_run_apart;
-use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
 

@@ -4,16 +4,15 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::parse::given;
+use httperf_command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, ValueForm};
+use httperf_command_line::hints::{self, nearest};
+use httperf_command_line::planning::http_version;
+use httperf_command_line::table;
+use httperf_command_line::values::{StdoutMeans, file};
 use httperf_plan::url::HttpUrl;
 use httperf_plan::workload_file::{FileOption, FileProblem, Given, OptionsFile, WorkloadFile};
-
-use crate::command_line::args::Args;
-use crate::command_line::grammar::parse::given;
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, ValueForm};
-use crate::command_line::hints::{self, nearest};
-use crate::command_line::planning::http_version;
-use crate::command_line::table;
-use crate::command_line::values::{StdoutMeans, file};
 
 /// The command line of `httperf run`.
 pub const COMMAND: Command<RunArgs, Args> = Command {

@@ -19,6 +19,11 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::anyhow;
+use httperf_command_line::args;
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use httperf_command_line::planning;
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::terminal::status_line::StatusLine;
 use httperf_run::known_capacity::{self, FORMAT, VERSION};
 use httperf_run::machine::MachineIdentity;
 
@@ -27,12 +32,7 @@ use self::kernel::StampedProtocol;
 use self::lab::{Lab, Process};
 use self::results::{Bounds, CapacityFigures, CheckResults};
 use self::table::Table;
-use crate::command_line::args;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
-use crate::command_line::planning;
 use crate::runner::Runner;
-use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
 
 /// Runs `httperf self-check` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -72,7 +72,7 @@ fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResul
     let settings = args.settings();
     let machine = MachineIdentity::this();
     let lab = Lab::new(base, &runner);
-    let mut progress = StatusLine::new();
+    let mut progress = StatusLine::open();
 
     let mut latency = Vec::new();
     for process in Process::ALL {
@@ -262,8 +262,9 @@ const GENERAL: &[Opt<SelfCheckArgs>] = &[Opt::help()];
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
+
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn parsed(argv: &[&str]) -> Result<SelfCheckArgs, ParseStop> {
         let mut args = SelfCheckArgs::default();

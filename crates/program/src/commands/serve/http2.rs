@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use httperf_command_line::grammar::{Opt, ParseStop, Rule, Value, any_of};
 use httperf_origin::{Http2, parse_size};
 
 use super::ServeArgs;
-use crate::command_line::grammar::{Opt, ParseStop, Rule, Value, any_of};
 
 /// Arguments about HTTP/2.
 #[derive(Debug, Default)]
@@ -99,9 +99,10 @@ fn size(expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
+
     use super::super::settings;
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn http2(argv: &[&str]) -> Option<Http2> {
         settings(&words(argv)).unwrap().config.http2

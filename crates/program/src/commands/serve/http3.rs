@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use httperf_command_line::grammar::{Opt, ParseStop, Value};
 use httperf_origin::{Http3, Tls, UnfitForHttp3, fits_http3, parse_size};
 use httperf_plan::Endpoint;
 
 use super::ServeArgs;
-use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 /// Arguments about HTTP/3.
 #[derive(Debug, Default)]
@@ -124,9 +124,10 @@ fn count(expected: &str, value: Value<'_>) -> Result<u32, ParseStop> {
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
+
     use super::super::settings;
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {

@@ -11,6 +11,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
+use httperf_command_line::terminal::messages::Program;
 use httperf_origin::{
     CloseAfter, Config, FaultMix, FaultShare, Framing, ListenAddress, Location, Malformed, Server,
     ServerCapacity,
@@ -21,9 +23,6 @@ use httperf_plan::Endpoint;
 use self::http2::Http2Args;
 use self::http3::Http3Args;
 use self::tls::TlsArgs;
-
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
-use crate::terminal::messages::Program;
 
 /// Runs `httperf serve` with these words behind it, until a signal ends it. `program` is the program itself.
 #[must_use]
@@ -354,10 +353,10 @@ fn close_after(args: &mut ServeArgs, announced: bool, value: Value<'_>) -> Resul
 mod tests {
     use std::time::Duration;
 
+    use httperf_command_line::grammar::parse::words;
     use httperf_origin::{Delay, Fault, StatusMix};
 
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn configured(argv: &[&str]) -> Config {
         settings(&words(argv)).unwrap().config

@@ -1,7 +1,8 @@
 //! The options of `httperf serve` that are about streams of events.
 
+use httperf_command_line::grammar::{Opt, ParseStop, Value};
+
 use super::{ServeArgs, number, read};
-use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::with_value("stream-first", "T", "sends the first event T after the header: a duration or a distribution")
@@ -63,11 +64,11 @@ fn count(most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
     use httperf_origin::Streams;
 
     use super::super::settings;
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn streams(argv: &[&str]) -> Streams {
         settings(&words(argv)).unwrap().config.streams

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use httperf_command_line::grammar::{Opt, ParseStop, any_of};
 use httperf_origin::{
     BadCredentials, Ciphers, ClientCertificate, Credentials, Groups, KeyType, Tickets, Tls, Versions,
 };
@@ -11,7 +12,6 @@ use httperf_origin::{parse_certificate_compression, parse_tls_version};
 use httperf_plan::{CertificateCompression, Endpoint, Identity, TlsVersion};
 
 use super::{ServeArgs, read};
-use crate::command_line::grammar::{Opt, ParseStop, any_of};
 
 /// Arguments about TLS.
 #[derive(Debug, Default)]
@@ -270,9 +270,10 @@ fn wanted(args: &mut ServeArgs) -> &mut TlsArgs {
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
+
     use super::super::settings;
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn tls(argv: &[&str]) -> Tls {
         settings(&words(argv)).unwrap().config.tls.expect("TLS is wanted")

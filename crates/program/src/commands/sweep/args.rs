@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::command_line::args::Args;
-use crate::command_line::outputs::{Outputs, TakesOutputs};
+use httperf_command_line::args::Args;
+use httperf_command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf sweep`.
 #[derive(Clone, Debug, PartialEq)]

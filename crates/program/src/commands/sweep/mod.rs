@@ -15,17 +15,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use httperf_command_line::args::{Args, os_string};
+use httperf_command_line::grammar::parse::given;
+use httperf_command_line::grammar::{Order, ParseStop};
+use httperf_command_line::outputs::{FileForm, NamedFile, ReadFile};
+use httperf_command_line::planning::{self, make_runnable};
+use httperf_command_line::terminal::messages::Program;
 use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
 use httperf_report::{Form, Level, Written as _, calls_beyond_bound};
 
 use self::args::SweepArgs;
 use self::order::{Turn, order};
 use self::ports::Ports;
-use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::parse::given;
-use crate::command_line::grammar::{Order, ParseStop};
-use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
-use crate::command_line::planning::{self, make_runnable};
+use crate::progress::Progress;
 use crate::runner::fleet::{self, follow_trials};
 use crate::runner::probe;
 use crate::runner::results::documents::DocumentFiles;
@@ -33,8 +35,6 @@ use crate::runner::results::file::is_same;
 use crate::runner::results::read_files;
 use crate::runner::trials::{Place, Trial, Trials};
 use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
-use crate::terminal::messages::Program;
-use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 

@@ -2,18 +2,18 @@
 
 use std::ffi::OsString;
 
+use httperf_command_line::args::Args;
+use httperf_command_line::grammar::{
+    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
+};
+use httperf_command_line::outputs::{Outputs, TakesOutputs as _};
+use httperf_command_line::table;
+use httperf_command_line::values::{self, StdoutMeans};
 use httperf_plan::Arrivals;
 use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 
 use super::args::SweepArgs;
 use super::rates;
-use crate::command_line::args::Args;
-use crate::command_line::grammar::{
-    self, Borrowed, Command, Group, Opt, Order, ParseStop, Value, any_of, rules,
-};
-use crate::command_line::outputs::{Outputs, TakesOutputs as _};
-use crate::command_line::table;
-use crate::command_line::values::{self, StdoutMeans};
 
 /// The command line of `httperf sweep`.
 pub const COMMAND: Command<SweepArgs, Args> = Command {
@@ -307,10 +307,10 @@ fn wait(value: Value<'_>) -> Result<f64, ParseStop> {
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
     use httperf_report::Form;
 
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn parsed(argv: &[&str]) -> SweepArgs {
         parse(&words(argv)).unwrap()

@@ -9,6 +9,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
+use httperf_command_line::args::{self, TypedUrl, Version};
+use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
+use httperf_command_line::outputs::{Outputs, TakesOutputs};
+use httperf_command_line::planning;
+use httperf_command_line::table;
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::Part;
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::quic::ABSENT_GROUPS;
@@ -17,15 +23,9 @@ use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings};
 use httperf_stats::TlsSummary;
 
 use self::experiment::{Candidate, Event, Experiment};
-use crate::command_line::args::{self, TypedUrl, Version};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value, any_of, rules};
-use crate::command_line::outputs::{Outputs, TakesOutputs};
-use crate::command_line::planning;
-use crate::command_line::table;
+use crate::progress::Progress;
 use crate::runner::results::documents::DocumentFiles;
 use crate::runner::{Runner, probe};
-use crate::terminal::messages::Program;
-use crate::terminal::progress::Progress;
 
 /// Runs `httperf tls-lab` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -456,10 +456,10 @@ fn number(range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64,
 
 #[cfg(test)]
 mod tests {
+    use httperf_command_line::grammar::parse::words;
     use httperf_report::Form;
 
     use super::*;
-    use crate::command_line::grammar::parse::words;
 
     fn args(argv: &[&str]) -> TlsLabArgs {
         parsed(&words(argv)).unwrap()

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use httperf_command_line::args::Args;
+use httperf_command_line::terminal::is_below_mpirun;
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::{Agreement, Part, StopRequest};
 use httperf_fleet::{Driver, Guest, GuestEvent, now};
 use httperf_plan::{Plan, Watch};
 use httperf_report::result::EarlyEnd;
 use httperf_stats::{Instant, Interval};
 
-use crate::command_line::args::Args;
 use crate::runner::Runner;
 use crate::runner::monitor::{Relay, WatchSettings};
 use crate::runner::results::{CallLog, OwnResult};
 use crate::runner::run::carry_out;
-use crate::terminal::is_below_mpirun;
-use crate::terminal::messages::Program;
 
 use super::board::Board;
 use super::hosting::instant;

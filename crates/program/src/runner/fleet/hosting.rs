@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
 use anyhow::{Context, bail};
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::{Agreement, Part, StopRequest};
 use httperf_fleet::{ClockOffset, Driver, Host, HostEvent, MeetingError, now};
 use httperf_plan::Plan;
@@ -14,7 +15,6 @@ use httperf_report::{LostRank, RankClock, ToldSeconds};
 use httperf_stats::{Instant, Interval, WatchedClocks};
 
 use crate::runner::monitor::Feed;
-use crate::terminal::messages::Program;
 
 use super::board::Board;
 use super::{Meeting, Round, Seat, nonce};

@@ -12,6 +12,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use httperf_command_line::args::{Args, FleetArgs, InfluxTarget, RankChoice, STDOUT};
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::Part;
 use httperf_fleet::rank::{self, EnvironmentError, Launched, Rank, SIZE_VARIABLE};
 use httperf_fleet::{Join, MeetingPlace, Nonce, Secret};
@@ -22,10 +24,8 @@ use httperf_stats::Summary;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::command_line::args::{Args, FleetArgs, InfluxTarget, RankChoice, STDOUT};
 use crate::runner::checks;
 use crate::runner::trials::Trial;
-use crate::terminal::messages::Program;
 
 pub(crate) use self::following::{follow, follow_trials};
 pub(crate) use self::hosting::Hosting;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
+use httperf_command_line::values::SECONDS_MAX;
 use httperf_engine::{Agreement, StopRequest};
 use httperf_stats::Instant;
-
-use crate::command_line::values::SECONDS_MAX;
 
 /// The start at a time of day (`--start-at`).
 #[derive(Debug)]

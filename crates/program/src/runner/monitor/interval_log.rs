@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use httperf_command_line::terminal::messages::Program;
 use httperf_report::ToldSeconds;
 use httperf_stats::{Classes, Errors, Interval, Phase, Series, StreamCounts, VisitCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::runner::results::file;
-use crate::terminal::messages::Program;
 
 use super::coverage::Coverage;
 use super::{Consumer, WatchOutcome};

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use httperf_command_line::terminal::display::{Display, Key, Keyboard, Readiness};
+use httperf_command_line::terminal::lines;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Failure, Interval, Series, StreamCounts};
@@ -17,8 +19,6 @@ use signal_hook::consts::SIGINT;
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, WatchOutcome, figures};
 use crate::runner::signals::is_impatient;
-use crate::terminal::display::{Display, Key, Keyboard, Readiness};
-use crate::terminal::lines;
 
 /// The longest time between two pictures, so that the clock runs.
 const REDRAW: Duration = Duration::from_millis(500);

@@ -30,13 +30,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use httperf_command_line::terminal::lines;
+use httperf_command_line::terminal::messages::Program;
 use httperf_engine::StopRequest;
 use httperf_plan::{Plan, Watch};
 use httperf_stats::{Interval, Series};
 
 use crate::runner::gather::Gathered;
-use crate::terminal::lines;
-use crate::terminal::messages::Program;
 
 use self::interval_log::IntervalLog;
 use self::intervals::Intervals;

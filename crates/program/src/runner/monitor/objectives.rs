@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use httperf_command_line::planning::can_watch;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Figure, Metric, Objective, Share};
@@ -13,7 +14,6 @@ use httperf_report::ErrorFigures;
 use httperf_stats::{Classes, Interval, Merge as _, Phase, Series, rank, samples_needed};
 
 use super::{Consumer, WatchOutcome};
-use crate::command_line::planning::can_watch;
 
 /// At how many ends of seconds in a row an objective must have been missed.
 const IN_A_ROW: u32 = 3;

@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use httperf_command_line::terminal::display::Display;
+use httperf_command_line::terminal::{USUAL_COLUMNS, lines};
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Interval, Series};
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, WatchOutcome, figures};
-use crate::terminal::display::Display;
-use crate::terminal::{USUAL_COLUMNS, lines};
 
 /// Between the parts of the line.
 const SEPARATOR: &str = "  ";

@@ -257,14 +257,13 @@ impl Clock {
 pub(super) mod examples {
     use std::time::Duration;
 
+    use httperf_command_line::args::Args;
+    use httperf_command_line::grammar::parse::words;
+    use httperf_command_line::planning;
+    use httperf_command_line::terminal::messages::Program;
     use httperf_plan::Plan;
     use httperf_stats::{Classes, Failure, Interval, Phase, StreamCounts, VisitCounts};
     use httperf_testkit::sim::{Edit, scenarios};
-
-    use crate::command_line::args::Args;
-    use crate::command_line::grammar::parse::words;
-    use crate::command_line::planning;
-    use crate::terminal::messages::Program;
 
     /// The plan of this command line, with a warm-up of 5 s and a drain of 5 s if it has a runtime.
     pub(crate) fn plan(argv: &[&str]) -> Plan {

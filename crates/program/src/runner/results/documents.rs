@@ -1,14 +1,14 @@
 //! Files of a command whose document grows while measurements are made.
 
 use anyhow::Context;
+use httperf_command_line::outputs::{FileForm, OutputName, Outputs, ReadFile};
+use httperf_command_line::terminal::messages::Program;
 use httperf_pages::Report;
 use httperf_pictures::Style;
 use httperf_report::{Form, Screen};
 
 use super::file::{Contents, Writable};
 use super::{cannot_write, ensure_apart};
-use crate::command_line::outputs::{FileForm, OutputName, Outputs, ReadFile};
-use crate::terminal::messages::Program;
 
 /// Files that a document goes to.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl DocumentFiles {
     pub(crate) fn write(&mut self, program: &Program, report: &dyn Report) {
         // What was written to a pipe or a device cannot be replaced. Pages and pictures take a while to make, and can be
         // made of the document.
-        let is_due = |one: &DocumentFile| one.output.form.is_quick() && !one.file.is_special();
+        let is_due = |one: &DocumentFile| is_quick(one.output.form) && !one.file.is_special();
         self.write_if(program, report, Attempt::Meanwhile, is_due);
     }
 
@@ -76,7 +76,7 @@ impl DocumentFiles {
     ) {
         for one in self.files.iter_mut().filter(|file| is_due(file)) {
             let OutputName { option, form, name } = &one.output;
-            let contents = form.contents(report);
+            let contents = contents(*form, report);
             let written = match attempt {
                 Attempt::Meanwhile => one.file.put_contents(&contents),
                 Attempt::Last => one.file.put_or_rescue(name, &contents),
@@ -96,21 +96,19 @@ impl DocumentFiles {
     }
 }
 
-impl FileForm {
-    /// Returns whether it is made in no time, so that it can be written after each measurement.
-    fn is_quick(self) -> bool {
-        matches!(self, Self::Text(Form::Json | Form::Csv | Form::Tsv))
-    }
+/// Returns whether a document of this form is made in no time, so that it can be written after each measurement.
+fn is_quick(form: FileForm) -> bool {
+    matches!(form, FileForm::Text(Form::Json | Form::Csv | Form::Tsv))
+}
 
-    /// Contents of a file. Options exist only for the forms that the document of their command has.
-    pub(super) fn contents(self, report: &dyn Report) -> Contents {
-        let picture = || report.picture(&Style::default());
-        let bytes = match self {
-            Self::Text(Form::Json) => return report.lasting().into(),
-            Self::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),
-            Self::Svg => picture().map(|picture| picture.svg().into_bytes()),
-            Self::Png => picture().map(|picture| picture.png()),
-        };
-        bytes.expect("a document has the forms that its command has options for").into()
-    }
+/// Contents of a file. Options exist only for the forms that the document of their command has.
+pub(super) fn contents(form: FileForm, report: &dyn Report) -> Contents {
+    let picture = || report.picture(&Style::default());
+    let bytes = match form {
+        FileForm::Text(Form::Json) => return report.lasting().into(),
+        FileForm::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),
+        FileForm::Svg => picture().map(|picture| picture.svg().into_bytes()),
+        FileForm::Png => picture().map(|picture| picture.png()),
+    };
+    bytes.expect("a document has the forms that its command has options for").into()
 }

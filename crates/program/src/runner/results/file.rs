@@ -15,11 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use httperf_command_line::outputs::{NamedFile, ReadFile};
 use httperf_report::Lasting;
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fcntl_getfl, fcntl_setfl, statfs};
 use rustix::io::Errno;
-
-use crate::command_line::outputs::{NamedFile, ReadFile};
 
 /// The free bytes that a disk must have before a run.
 const ROOM: usize = 64 * 1024;

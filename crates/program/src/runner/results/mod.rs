@@ -10,13 +10,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use httperf_command_line::args::{Args, ResultArgs, STDOUT};
+use httperf_command_line::outputs::{FileForm, NamedFile, ReadFile};
+use httperf_command_line::planning::files_of;
 use httperf_plan::Plan;
 use httperf_report::result::Document;
 use httperf_report::{Form, Written as _, csv_header, csv_row, steps_csv};
-
-use crate::command_line::args::{Args, ResultArgs, STDOUT};
-use crate::command_line::outputs::{FileForm, NamedFile, ReadFile};
-use crate::command_line::planning::files_of;
 
 use self::file::{Clash, Damage, DamageKind, Writable};
 
@@ -133,7 +132,9 @@ impl ResultFile {
                 let appended = self.file.append(&header, &row);
                 appended.map_err(|error| self.file.rescued(&self.name, (header + &row).as_bytes(), error))
             }
-            Content::Document(form) => self.file.put_or_rescue(&self.name, &form.contents(document)),
+            Content::Document(form) => {
+                self.file.put_or_rescue(&self.name, &documents::contents(form, document))
+            }
             Content::Steps => self.file.put_or_rescue(&self.name, &steps_of(document).into_bytes().into()),
         };
         outcome.with_context(|| cannot_write(self.option, &self.name))

@@ -18,17 +18,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use httperf_command_line::args::{InfluxTarget, MetricsArgs};
+use httperf_command_line::terminal::messages::Program;
+use httperf_command_line::terminal::status_line::StatusLine;
 use httperf_metrics::{About, Meter, Now, RankTotals, influx, otlp};
 use httperf_plan::Plan;
 use httperf_report::verdict;
 use httperf_stats::{CallOutcome, CpuTime, Interval, Merge as _, Phase, Series, Summary, ThreadUsage};
 
-use crate::command_line::args::{InfluxTarget, MetricsArgs};
 use crate::runner::Runner;
 use crate::runner::fleet::Seat;
 use crate::runner::results::file;
-use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
 
 use self::listener::Fetches;
 use self::sender::Sender;
@@ -68,7 +68,7 @@ impl MetricsSettings {
         let Some(longest) = self.args.linger.or_else(|| self.fetches.next_within()) else { return };
         let start = Instant::now();
         runner.signals.ask_first();
-        let mut line = StatusLine::new();
+        let mut line = StatusLine::open();
         while !self.fetches.are_complete() && !runner.is_interrupted() {
             let left = longest.saturating_sub(start.elapsed());
             if left.is_zero() {

@@ -5,13 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::time::Duration;
 
 use anyhow::Context;
+use httperf_command_line::terminal::messages::Program;
 use httperf_metrics::otlp;
 use httperf_plan::secrets;
 use percent_encoding::percent_decode_str;
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
-
-use crate::terminal::messages::Program;
 
 /// The most messages that wait for the receiver.
 const WAITING_MAX: usize = 60;
