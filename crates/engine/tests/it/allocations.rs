@@ -183,12 +183,12 @@ fn measure(plan: &Plan, length: Duration) -> (u64, u64) {
     (info.count_total, replies)
 }
 
-/// Beyond the first few milliseconds, in which tables grow to their size, nothing may be allocated per call. A queue
+/// Beyond the first two milliseconds, in which tables grow to their size, nothing may be allocated per call. A queue
 /// may still grow when more wait than ever before.
 #[track_caller]
 fn check(plan: &Plan) {
-    let (short, few) = measure(plan, Duration::from_millis(5));
-    let (long, many) = measure(plan, Duration::from_millis(25));
+    let (short, few) = measure(plan, Duration::from_millis(2));
+    let (long, many) = measure(plan, Duration::from_millis(6));
     assert!(many > few + 1000, "{few} and {many} calls");
     let allocated = long.saturating_sub(short);
     assert!(allocated * 100 < many - few, "{allocated} blocks for {} calls", many - few);

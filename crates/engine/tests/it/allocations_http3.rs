@@ -197,8 +197,8 @@ fn count(plan: &Plan, length: Duration) -> (u64, u64) {
 
 /// Blocks of memory that are allocated for each call of a run that goes on.
 fn per_call(plan: &Plan) -> f64 {
-    let (short, few) = count(plan, Duration::from_millis(4));
-    let (long, many) = count(plan, Duration::from_millis(10));
+    let (short, few) = count(plan, Duration::from_millis(2));
+    let (long, many) = count(plan, Duration::from_millis(5));
     assert!(many > few + 500, "{few} and {many} calls");
     long.saturating_sub(short) as f64 / (many - few) as f64
 }
@@ -268,9 +268,9 @@ fn per_call_of_library(together: usize) -> f64 {
         }
         done
     };
-    round(2_000);
+    round(1_000);
     let mut made = 0;
-    let info = measure(|| made = round(3_000));
+    let info = measure(|| made = round(1_500));
     info.count_total as f64 / made as f64
 }
 

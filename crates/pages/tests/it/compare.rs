@@ -25,7 +25,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::documents;
 
 /// Comparisons made for every change, in percent of those of `make test-long`.
-const PERCENT: u64 = 34;
+const PERCENT: u64 = 20;
 
 /// A server that handles requests sequentially. Service times are log-normal with a mean of 3 ms times
 /// `slower`.

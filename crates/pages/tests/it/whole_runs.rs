@@ -426,10 +426,10 @@ fn streams_one_by_one(service: Duration) -> impl Peer {
 
 #[test]
 fn throughput_counts_replies_that_arrive_in_the_measured_phase_whenever_they_were_due() {
-    for (warmup, drain) in [(0, 0), (0, 2), (0, 8), (1, 0), (2, 8), (3, 0)] {
-        for offered in [250.0, 500.0, 1000.0, 1500.0] {
+    for (warmup, drain) in [(0, 0), (0, 2), (2, 8), (3, 0)] {
+        for offered in [250.0, 500.0, 1500.0] {
             let phases = Phases { warmup: seconds(warmup), drain: seconds(drain) };
-            let runtime = Some(seconds(10));
+            let runtime = Some(seconds(6));
             let open = connections(UNLIMITED, 1, 1).with(|plan| plan.arrivals = every(1.0 / offered));
             let mut over_http2 = calls(UNLIMITED, offered, 2);
             over_http2.change(|plan| plan.request.version = HttpVersion::Http2);

@@ -379,8 +379,8 @@ fn a_server_that_stands_still_shows_in_the_latency_of_all_calls_that_were_due() 
 fn what_the_link_loses_is_reported_as_lost() {
     let link = Link { latency: ms(5), loss: 0.01, seed: 3, ..Link::default() };
     // 200 a second on each connection, so that losses are found by what follows.
-    let run = run(&streams(60_000, 1000.0, 5, 100), link, ok_after(NOW));
-    check_answered(&run, 60_000);
+    let run = run(&streams(30_000, 1000.0, 5, 100), link, ok_after(NOW));
+    check_answered(&run, 30_000);
     let quic = quic(&run.summary);
     let injected = run.to_peer.lost as f64 / run.to_peer.sent as f64;
     let reported = quic.loss().expect("packets were sent");
