@@ -56,23 +56,8 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
     let requests: Vec<Request> =
         log.entries.into_iter().filter_map(|Lenient(entry)| Request::of(entry, &mut report)).collect();
     let main = main_origin(&requests).ok_or_else(|| no_requests(&report))?;
-    let scheme = main.split(':').next().unwrap_or_default();
-    let mut count = 0;
-    let requests = requests.into_iter().filter(|request| {
-        let reason = if !options.all_origins && request.origin() != main {
-            "requests to other origins (--all-origins takes them)"
-        } else if request.url.scheme() != scheme {
-            OTHER_SCHEME
-        } else if count == REQUESTS_MAX {
-            TOO_MANY
-        } else {
-            count += 1;
-            return true;
-        };
-        report.leave_out(reason, || request.url.to_string());
-        false
-    });
-    let pages = by_page(requests.collect(), &log.pages);
+    let requests = carried(requests, &main, options, &mut report);
+    let pages = by_page(requests, &log.pages);
     let made = if options.one_visit {
         "the recording as one visit"
     } else {
@@ -114,12 +99,8 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
     let Importer { mut workload, cookies, credentials, .. } = importer;
     let pages = workload.scenarios.len();
     if pages > 1 {
-        let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
-        let recording = Scenario { name: "recording".to_owned(), steps: whole, disabled };
-        if options.one_visit {
-            workload.scenarios = vec![Scenario { disabled: None, ..recording }];
-        } else {
-            workload.scenarios.push(recording);
+        add_visit(&mut workload.scenarios, whole, options);
+        if !options.one_visit {
             report.note(format!(
                 "each of the {pages} pages is a visit of its own, without what earlier pages set, such as a login; \
                  --one-visit makes one visit of them"
@@ -137,6 +118,37 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
         ));
     }
     Ok((workload, report))
+}
+
+/// The requests to the origins that are asked for, as many as a workload may have.
+fn carried(requests: Vec<Request>, main: &str, options: Options, report: &mut Report) -> Vec<Request> {
+    let scheme = main.split(':').next().unwrap_or_default();
+    let mut carried = Vec::new();
+    for request in requests {
+        let reason = if !options.all_origins && request.origin() != main {
+            "requests to other origins (--all-origins takes them)"
+        } else if request.url.scheme() != scheme {
+            OTHER_SCHEME
+        } else if carried.len() == REQUESTS_MAX {
+            TOO_MANY
+        } else {
+            carried.push(request);
+            continue;
+        };
+        report.leave_out(reason, || request.url.to_string());
+    }
+    carried
+}
+
+/// Adds the recording as one visit: instead of its pages if that is asked for, and else as what may be used instead.
+fn add_visit(scenarios: &mut Vec<Scenario>, steps: Vec<Step>, options: Options) {
+    let recording = Scenario { name: "recording".to_owned(), steps, disabled: None };
+    if options.one_visit {
+        *scenarios = vec![recording];
+    } else {
+        let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
+        scenarios.push(Scenario { disabled, ..recording });
+    }
 }
 
 fn no_requests(report: &Report) -> Flaw {

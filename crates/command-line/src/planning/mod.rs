@@ -136,19 +136,8 @@ fn plan_of(
     route.warn_of_unused(&targets, warn);
     let proxy = route.proxy();
     let extra_headers = extra_headers(args, warn)?;
-    let Shared { headers, body } = material::shared(args, &extra_headers)?;
-    let has_body = body.is_some() || args.material.prompts.file.is_some() || args.grpc.method.is_some();
-    let usual_method = || if has_body { b"POST".to_vec() } else { b"GET".to_vec() };
-    let request = RequestTemplate {
-        version,
-        method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(usual_method),
-        user_agent: concat!("httperf/", env!("CARGO_PKG_VERSION")).to_owned(),
-        host_header: !args.no_host_header,
-        extra_headers,
-        headers,
-        body,
-        websocket: args.websocket(),
-    };
+    let shared = material::shared(args, &extra_headers)?;
+    let request = request(args, version, extra_headers, shared);
     let workload = match source {
         Source::Options => workload(args, version, targets.len(), warn)?,
         Source::File(file) => scenario::workload(args, file),
@@ -183,17 +172,7 @@ fn plan_of(
         .objectives(scenario::objectives(args, file, warn))
         .recording(args.results.recording())
         .spin(args.spin)
-        .watch(Watch {
-            verbose: args.verbose,
-            requests: args.print_request,
-            replies: args.print_reply,
-            lifetimes: args.print_lifetimes,
-            periodic: args.periodic_stats,
-            calls: args.results.calls.is_some(),
-            steps: false,
-            clocks: args.metrics.are_taken(),
-            events: false,
-        })
+        .watch(watch(args))
         .build()?;
     load::check_warmup(&plan)?;
     let threads = load::threads(args, &plan)?;
@@ -206,6 +185,38 @@ fn plan_of(
     scenario::check(&plan)?;
     objectives::check(&plan)?;
     Ok(plan)
+}
+
+/// What all requests have in common.
+fn request(args: &Args, version: HttpVersion, extra_headers: Vec<u8>, shared: Shared) -> RequestTemplate {
+    let Shared { headers, body } = shared;
+    let has_body = body.is_some() || args.material.prompts.file.is_some() || args.grpc.method.is_some();
+    let usual_method = || if has_body { b"POST".to_vec() } else { b"GET".to_vec() };
+    RequestTemplate {
+        version,
+        method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(usual_method),
+        user_agent: concat!("httperf/", env!("CARGO_PKG_VERSION")).to_owned(),
+        host_header: !args.no_host_header,
+        extra_headers,
+        headers,
+        body,
+        websocket: args.websocket(),
+    }
+}
+
+/// What is wanted of a run while it goes on.
+fn watch(args: &Args) -> Watch {
+    Watch {
+        verbose: args.verbose,
+        requests: args.print_request,
+        replies: args.print_reply,
+        lifetimes: args.print_lifetimes,
+        periodic: args.periodic_stats,
+        calls: args.results.calls.is_some(),
+        steps: false,
+        clocks: args.metrics.are_taken(),
+        events: false,
+    }
 }
 
 /// Errors in a command line. The exit status is 1 for all of them.

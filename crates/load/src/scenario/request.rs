@@ -10,7 +10,7 @@ use httperf_plan::{Header, Plan};
 
 use super::program::Program;
 use super::visit::Visit;
-use super::{Judgement, Lack, Look, Malformed, Reply, Text, Unset};
+use super::{Filling, Judgement, Lack, Look, Malformed, Reply, Text, Unset};
 use crate::page::{Link, Site, reference, resolve_location};
 use crate::requests::{Content, Fill, Material, Replaced};
 
@@ -231,27 +231,13 @@ impl Program<'_> {
         let is_plain_get = redirect.as_ref().is_some_and(|redirect| redirect.becomes_get);
         let is_elsewhere =
             redirect.as_ref().is_some_and(|redirect| redirect.target != compiled.source.target as usize);
-        let mut replaces = compiled.replaces;
-        for (name, value) in &compiled.headers {
-            let is_one_of = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
-            if is_plain_get && is_one_of(OF_BODY) {
-                continue;
-            }
-            if is_elsewhere && is_one_of(OF_SERVER) {
-                replaces.host &= !is_one_of(&["Host"]);
-                continue;
-            }
-            lines.extend_from_slice(name.as_bytes());
-            lines.extend_from_slice(b": ");
-            let start = lines.len();
-            value.write(&mut fill, lines)?;
-            // What a variable brings must not begin another field (RFC 9110, section 5.5).
-            lines[start..]
-                .iter_mut()
-                .filter(|byte| matches!(byte, b'\r' | b'\n' | 0))
-                .for_each(|byte| *byte = b' ');
-            lines.extend_from_slice(b"\r\n");
+        let is_left_out =
+            |name: &str| is_plain_get && is_one(name, OF_BODY) || is_elsewhere && is_one(name, OF_SERVER);
+        for (name, value) in compiled.headers.iter().filter(|(name, _)| !is_left_out(name)) {
+            write_field(name, value, &mut fill, lines)?;
         }
+        let mut replaces = compiled.replaces;
+        replaces.host &= !(is_elsewhere && compiled.headers.iter().any(|(name, _)| is_one(name, &["Host"])));
         for header in &compiled.shared {
             common.write_line(header, lines);
         }
@@ -272,20 +258,9 @@ impl Program<'_> {
                 Content::Rendered(body)
             }
         };
-        // What a reply gave as a path begins with a slash. A query alone is that of the root, and names alone are shown.
-        match uri.first() {
-            Some(b'/') => {}
-            None | Some(b'?') => uri.insert(0, b'/'),
-            Some(_) if visit.shows_names() => uri.insert(0, b'/'),
-            Some(_) => {
-                let slot = compiled.uri.first_variable().unwrap_or_default();
-                return Err(Unset { slot, lack: Lack::Path });
-            }
-        }
-        // A request target has no blanks or control characters (RFC 9112, section 3.2), whatever a variable brings.
-        let is_forbidden = |byte: u8| byte <= b' ' || byte == 0x7f;
-        if uri.iter().fold(false, |found, &byte| found | is_forbidden(byte)) {
-            uri.iter_mut().filter(|byte| is_forbidden(**byte)).for_each(|byte| *byte = b'+');
+        if !complete(uri, visit.shows_names()) {
+            let slot = compiled.uri.first_variable().unwrap_or_default();
+            return Err(Unset { slot, lack: Lack::Path });
         }
         if compiled.source.follows {
             visit.keep_uri(uri);
@@ -298,6 +273,44 @@ impl Program<'_> {
             body: content,
         })
     }
+}
+
+/// Returns whether a name is one of these, in letters of any case.
+fn is_one(name: &str, of: &[&str]) -> bool {
+    of.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// Writes a header field. What a variable brings must not begin another one (RFC 9110, section 5.5).
+fn write_field(
+    name: &str,
+    value: &Text<'_>,
+    fill: &mut Filling<'_>,
+    lines: &mut Vec<u8>,
+) -> Result<(), Unset> {
+    lines.extend_from_slice(name.as_bytes());
+    lines.extend_from_slice(b": ");
+    let start = lines.len();
+    value.write(fill, lines)?;
+    lines[start..].iter_mut().filter(|byte| matches!(byte, b'\r' | b'\n' | 0)).for_each(|byte| *byte = b' ');
+    lines.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+/// Makes a request target of what was written: what a reply gave as a path begins with a slash, a query alone is that of the
+/// root, and names alone are shown. There are no blanks or control characters in it (RFC 9112, section 3.2), whatever a
+/// variable brings. Returns false if it is none.
+fn complete(uri: &mut Vec<u8>, shows_names: bool) -> bool {
+    match uri.first() {
+        Some(b'/') => {}
+        None | Some(b'?') => uri.insert(0, b'/'),
+        Some(_) if shows_names => uri.insert(0, b'/'),
+        Some(_) => return false,
+    }
+    let is_forbidden = |byte: u8| byte <= b' ' || byte == 0x7f;
+    if uri.iter().fold(false, |found, &byte| found | is_forbidden(byte)) {
+        uri.iter_mut().filter(|byte| is_forbidden(**byte)).for_each(|byte| *byte = b'+');
+    }
+    true
 }
 
 /// Header fields that a call without the step's body does not have.

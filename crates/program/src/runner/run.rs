@@ -42,15 +42,27 @@ pub fn run(program: &Program, args: &Args, plan: Plan, read: &[PathBuf]) -> Resu
     }
 }
 
+/// The files of a run that are opened before it: what cannot be written is known before anything is measured.
+struct RunFiles {
+    outputs: ResultFiles,
+    calls: Option<CallLog>,
+    own: Option<OwnResult>,
+}
+
+impl RunFiles {
+    fn prepare(args: &Args, plan: &Plan, seat: Option<&Seat>) -> anyhow::Result<Self> {
+        Ok(Self {
+            outputs: ResultFiles::prepare(&args.results)?,
+            calls: args.results.calls.as_deref().map(|name| CallLog::create(name, plan)).transpose()?,
+            own: OwnResult::prepare(&args.results, seat.map_or(0, |seat| seat.rank.index()))?,
+        })
+    }
+}
+
 /// Carries out a plan alone, as the first of several ranks, or as one that does not meet the others.
 fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Result<ExitCode, ExitCode> {
     let at = args.fleet.start_at.map(AtTime::new).transpose().map_err(|error| program.fail(&error))?;
-    let (runner, (outputs, calls, own)) = Runner::start(program, &[&plan], || {
-        let outputs = ResultFiles::prepare(&args.results)?;
-        let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;
-        let own = OwnResult::prepare(&args.results, seat.map_or(0, |seat| seat.rank.index()))?;
-        Ok((outputs, calls, own))
-    })?;
+    let (runner, files) = Runner::start(program, &[&plan], || RunFiles::prepare(args, &plan, seat))?;
     runner.warn_of_problems(program, &plan);
     let meeting = seat.filter(|seat| seat.meets());
     let gather = |seat| Hosting::gather(program, seat, "run", std::slice::from_ref(&plan), &runner.stop);
@@ -74,38 +86,19 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         (None, Some(seat)) => seat.part(&plan, at.as_ref()),
         (None, None) => Part { agreement: at.as_ref().map(|at| at as _), ..Part::whole(&plan, None) },
     };
-    let carried = carry_out(program, &runner, &watching, part, calls.as_ref(), hosting.as_ref());
+    let carried = carry_out(program, &runner, &watching, part, files.calls.as_ref(), hosting.as_ref());
     let (summary, mut watched) = match carried {
         Ok(carried) => carried,
-        Err(error) => {
-            let failure = hosting.as_ref().and_then(Hosting::failure);
-            if let Some(hosting) = hosting {
-                hosting.give_up(format!("{error:#}"));
-                hosting.leave();
-            }
-            // Why the run broke says more than that its log could not be written.
-            let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
-            return Err(match failure {
-                Some(failure) => program.fail(&anyhow!("--fleet: {failure}")),
-                None => program.fail(&error),
-            });
-        }
+        Err(error) => return Err(broken(program, &error, hosting, files.calls)),
     };
-    let was_asked = runner.signals.was_asked()
-        || watched.ended_by_user
-        || hosting.as_ref().is_some_and(Hosting::was_stopped);
-    let endings = [
-        (was_asked, EarlyEnd::Asked),
-        (watched.has_missed, EarlyEnd::Missed),
-        (watched.is_exact, EarlyEnd::Exact),
-        (summary.gave_up, EarlyEnd::Hopeless),
-    ];
-    let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
+    let was_stopped = hosting.as_ref().is_some_and(Hosting::was_stopped);
+    let was_asked = runner.signals.was_asked() || watched.ended_by_user || was_stopped;
+    let ended_early = early_end(was_asked, &watched, &summary);
     let document = match seat {
         Some(seat) => seat.document(provenance, plan, summary, ended_early),
         None => provenance.document(plan, summary, ended_early),
     };
-    if let Some(Err(error)) = own.map(|own| own.write(&document)) {
+    if let Some(Err(error)) = files.own.map(|own| own.write(&document)) {
         program.say(format_args!("{error:#}"));
         watched.has_failed = true;
     }
@@ -120,43 +113,81 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
         }
         None => document,
     };
-    let logged = calls.map_or(Ok(()), CallLog::finish);
+    let logged = files.calls.map_or(Ok(()), CallLog::finish);
     let mut reported = Ok(());
     // A terminal may take nothing just now, and what waits for a reader from here on may be ended: all else is written.
-    let errors = outputs.write(&document, || {
+    let errors = files.outputs.write(&document, || {
         reported = program.print_with(|out| write_report(out, args, &document));
         runner.signals.end_at_once();
     });
-    errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
-    if let Err(error) = logged {
+    for error in errors.iter().chain(logged.as_ref().err()) {
         program.say(format_args!("{error:#}"));
-        watched.has_failed = true;
     }
-    if let Some(failure) = runner.take_recording_failure() {
-        program.say(failure);
-        watched.has_failed = true;
+    let failure = runner.take_recording_failure();
+    failure.iter().for_each(|failure| program.say(failure));
+    watched.has_failed |= !errors.is_empty() || logged.is_err() || failure.is_some();
+    tell(program, args, &document);
+    if let Some(metrics) = &metrics {
+        metrics.linger(&runner);
     }
-    let without_http2 = without_http2(&document);
-    // That HTTP/2 cannot be spoken at all is said below, and is no warning.
-    let is_warning =
-        |warning: &Warning| without_http2.is_none() || !matches!(warning, Warning::Http2Violations { .. });
+    reported?;
+    if watched.has_failed {
+        return Err(ExitCode::FAILURE);
+    }
+    conclude(program, args, &document).map_or_else(|| Ok(runner.exit_code()), Err)
+}
+
+/// The run could not be carried out. Says why, also to the other ranks.
+fn broken(
+    program: &Program,
+    error: &anyhow::Error,
+    hosting: Option<Hosting>,
+    calls: Option<CallLog>,
+) -> ExitCode {
+    let failure = hosting.as_ref().and_then(Hosting::failure);
+    if let Some(hosting) = hosting {
+        hosting.give_up(format!("{error:#}"));
+        hosting.leave();
+    }
+    // Why the run broke says more than that its log could not be written.
+    let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
+    match failure {
+        Some(failure) => program.fail(&anyhow!("--fleet: {failure}")),
+        None => program.fail(error),
+    }
+}
+
+/// Returns why a run ended before its end, if it did. `was_asked`: somebody asked for that.
+fn early_end(was_asked: bool, watched: &monitor::WatchOutcome, summary: &Summary) -> Option<EarlyEnd> {
+    let endings = [
+        (was_asked, EarlyEnd::Asked),
+        (watched.has_missed, EarlyEnd::Missed),
+        (watched.is_exact, EarlyEnd::Exact),
+        (summary.gave_up, EarlyEnd::Hopeless),
+    ];
+    endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending)
+}
+
+/// Says beside the report what is to be known of a run, and what its form has no place for.
+fn tell(program: &Program, args: &Args, document: &Document) {
+    // That HTTP/2 cannot be spoken at all is said at the end, and is no warning.
+    let is_hopeless = without_http2(document).is_some();
+    let is_warning = |warning: &Warning| !is_hopeless || !matches!(warning, Warning::Http2Violations { .. });
     for warning in document.summary.warnings().into_iter().filter(is_warning) {
         program.warn(format_args!("warning: {warning}"));
     }
     match form(args) {
         Printed::Classic => tell_verdict(program, &document.verdict),
-        Printed::Document | Printed::Steps => tell_objectives(program, &document),
+        Printed::Document | Printed::Steps => tell_objectives(program, document),
         Printed::Full => {}
     }
-    if let Some(metrics) = &metrics {
-        metrics.linger(&runner);
-    }
-    reported?;
-    if !errors.is_empty() || watched.has_failed {
-        return Err(ExitCode::FAILURE);
-    }
-    if let Some(reason) = without_http2 {
-        return Err(no_http2(program, &document.plan, &reason));
+}
+
+/// Returns the exit status that the result calls for, if it is not that of a run that ended well. Says why if the server
+/// does not speak what it was asked to.
+fn conclude(program: &Program, args: &Args, document: &Document) -> Option<ExitCode> {
+    if let Some(reason) = without_http2(document) {
+        return Some(no_http2(program, &document.plan, &reason));
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
         // The full report has said it.
@@ -164,13 +195,13 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
             .then_some("hint: does the port speak plain HTTP? Try http://");
         let status = no_tls(program, failure);
         remedy.iter().for_each(|remedy| program.say_bare(remedy));
-        return Err(status);
+        return Some(status);
     }
     match document.verdict.level {
-        Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
-        _ if !document.met_objectives() => Err(ExitCode::from(OBJECTIVES_STATUS)),
-        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
-        _ => Ok(runner.exit_code()),
+        Level::Invalid if args.results.strict => Some(ExitCode::from(INVALID_STATUS)),
+        _ if !document.met_objectives() => Some(ExitCode::from(OBJECTIVES_STATUS)),
+        Level::Suspect if args.results.strict => Some(ExitCode::from(SUSPECT_STATUS)),
+        _ => None,
     }
 }
 

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use httperf_command_line::args::{Args, STDOUT};
-use httperf_command_line::grammar::parse::given;
-use httperf_command_line::grammar::{Order, ParseStop};
+use httperf_command_line::grammar::parse::{Given, given};
+use httperf_command_line::grammar::{Description, Order, ParseStop};
 use httperf_command_line::terminal::messages::Program;
 use httperf_command_line::{planning, table};
 use httperf_plan::Plan;
 use httperf_plan::workload_file::WorkloadFile;
 
 use super::options::Launcher;
-use crate::commands::{ab, capacity, replay, run, sweep};
+use crate::commands::{SUBCOMMANDS, ab, capacity, program_description, replay, run, sweep};
 
 /// The command line of each rank.
 #[derive(Debug)]
@@ -46,6 +46,32 @@ enum Kind {
     Ab,
 }
 
+impl Kind {
+    fn description(self) -> Description {
+        match self {
+            Self::Plain => program_description(),
+            Self::Run => run::COMMAND.describe(),
+            Self::Replay => replay::COMMAND.describe(),
+            Self::Sweep => sweep::COMMAND.describe(),
+            Self::Capacity => capacity::COMMAND.describe(),
+            Self::Ab => ab::COMMAND.describe(),
+        }
+    }
+
+    /// The options among the words of a command line.
+    fn given(self, words: &[OsString]) -> Vec<Given> {
+        let order = Order::from_environment();
+        match self {
+            Self::Plain => given(&table::COMMAND, words, order),
+            Self::Run => given(&run::COMMAND, words, order),
+            Self::Replay => given(&replay::COMMAND, words, order),
+            Self::Sweep => given(&sweep::COMMAND, words, order),
+            Self::Capacity => given(&capacity::COMMAND, words, order),
+            Self::Ab => given(&ab::COMMAND, words, order),
+        }
+    }
+}
+
 /// The time that the ranks of a launcher have to come, if they need more than usual: images are fetched at different times.
 const PATIENCE: [(Launcher, &str); 1] = [(Launcher::Kubernetes, "600")];
 
@@ -59,30 +85,14 @@ impl Line {
     ) -> Result<Self, ExitCode> {
         let (kind, name, rest) = split(own, words)?;
         let program = name.map_or_else(|| root.clone(), |name| root.subcommand(name));
-        let description = match kind {
-            Kind::Plain => super::super::program_description(),
-            Kind::Run => run::COMMAND.describe(),
-            Kind::Replay => replay::COMMAND.describe(),
-            Kind::Sweep => sweep::COMMAND.describe(),
-            Kind::Capacity => capacity::COMMAND.describe(),
-            Kind::Ab => ab::COMMAND.describe(),
-        };
         let stop = |stop: ParseStop| match stop {
-            ParseStop::Usage(_) | ParseStop::Rejected { .. } => program.stop(&description, &stop),
+            ParseStop::Usage(_) | ParseStop::Rejected { .. } => program.stop(&kind.description(), &stop),
             ParseStop::Help(_) | ParseStop::Version | ParseStop::Print(_) => {
                 own.say("expected a command line that makes a run, got one that prints something");
                 ExitCode::FAILURE
             }
         };
-        let order = Order::from_environment();
-        let typed = match kind {
-            Kind::Plain => given(&table::COMMAND, rest, order),
-            Kind::Run => given(&run::COMMAND, rest, order),
-            Kind::Replay => given(&replay::COMMAND, rest, order),
-            Kind::Sweep => given(&sweep::COMMAND, rest, order),
-            Kind::Capacity => given(&capacity::COMMAND, rest, order),
-            Kind::Ab => given(&ab::COMMAND, rest, order),
-        };
+        let typed = kind.given(rest);
         let has = |option: &str| typed.iter().any(|given| given.option.long == option);
         if has("fleet") {
             own.say("--fleet: expected none behind `--`, where `httperf fleet` puts --fleet auto");
@@ -158,7 +168,7 @@ fn split<'a>(
     words: &'a [OsString],
 ) -> Result<(Kind, Option<&'static str>, &'a [OsString]), ExitCode> {
     let Some((first, rest)) = words.split_first() else { return Ok((Kind::Plain, None, words)) };
-    let Some(command) = super::super::SUBCOMMANDS.iter().find(|command| *first == command.name) else {
+    let Some(command) = SUBCOMMANDS.iter().find(|command| *first == command.name) else {
         return Ok((Kind::Plain, None, words));
     };
     match command.name {
