@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::host::PeerId;
+use crate::host_event::PeerId;
 use crate::links::{Input, Links, Wake};
 use crate::wire::Time;
 use crate::{Guest, GuestEvent, Host, HostEvent};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::host::{PeerId, STRANGERS_MAX};
+use crate::host::STRANGERS_MAX;
+use crate::host_event::PeerId;
 use crate::wire::{Join, STRANGER_MAX, Time};
 use crate::{Guest, GuestEvent, Host, HostEvent, Nonce, Secret};
 

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::clock::{ClockOffset, Measurement};
-use crate::host_event::{HostEvent, Known};
+use crate::host_event::{HostEvent, Known, PeerId};
 use crate::meeting_error::MeetingError;
 use crate::secret::{Exchange, Nonce, Secret, Side};
 use crate::wire::{Incoming, Join, Message, STRANGER_MAX, Time};
@@ -51,9 +51,6 @@ const LEAD_ROUND_TRIPS: u32 = 10;
 
 /// The time for comparing clocks again when a run is over.
 const COMPARING_TIME: Duration = Duration::from_secs(3);
-
-/// A connection to rank 0, as its driver names it.
-pub type PeerId = u64;
 
 /// The host of a meeting.
 pub struct Host {

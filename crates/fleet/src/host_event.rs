@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use crate::clock::ClockOffset;
-use crate::host::PeerId;
 use crate::meeting_error::MeetingError;
 use crate::wire::Join;
+
+/// A connection to rank 0, as its driver names it.
+pub type PeerId = u64;
 
 /// An event of a meeting, for rank 0.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,18 +1,7 @@
 //! Comments, ends of lines, and the directives of ours in comments.
 
-use crate::cursor::{Parsed, Parser};
-use crate::{Comment, CommentName, Problem, Span};
-
-/// A directive in a comment, before it is known if a request follows.
-#[derive(Debug)]
-pub(crate) struct Mark {
-    /// The word after the `@`.
-    word: String,
-    /// The place of `@` and word.
-    word_span: Span,
-    value: String,
-    span: Span,
-}
+use crate::cursor::{Mark, Parsed, Parser};
+use crate::{Comment, CommentName, Problem};
 
 /// The words of directives.
 const NAMES: [(&str, CommentName); 2] = [("name", CommentName::Name), ("think", CommentName::Think)];

@@ -3,9 +3,19 @@
 //! Functions that parse a construct are methods of [`Parser`], in the modules named for the construct. They return a
 //! problem if they cannot go on; what is understood but not supported goes to [`Parser::refuse`], and parsing goes on.
 
-use crate::comment::Mark;
 use crate::limits::PROBLEMS_MAX;
 use crate::{Problem, Span};
+
+/// A directive in a comment, before it is known if a request follows.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// The word after the `@`.
+    pub(crate) word: String,
+    /// The place of `@` and word.
+    pub(crate) word_span: Span,
+    pub(crate) value: String,
+    pub(crate) span: Span,
+}
 
 /// The result of parsing a construct.
 pub(crate) type Parsed<T> = Result<T, Problem>;

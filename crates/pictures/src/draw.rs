@@ -19,16 +19,10 @@ use tiny_skia::Pixmap;
 use super::axis::{Axis, Orientation, Tick};
 use super::figure::{Dash, Figure, Line, Marked, Panel, Shape};
 use super::legend::{Legend, ROW, SAMPLE};
-use super::png::Canvas;
+use super::png::{Canvas, FINENESS, FONT_FACTOR};
 use super::text::{self, LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, lines};
 use super::theme::{Ink, Theme};
 use super::{SIZES, Style};
-
-/// Pixels of the drawing for each pixel of the picture.
-pub(super) const FINENESS: f64 = 10.0;
-
-/// Factor by which plotters reduces font sizes.
-pub(super) const FONT_FACTOR: f64 = 1.24;
 
 /// Margin around the picture, in pixels.
 const MARGIN: f64 = 14.0;

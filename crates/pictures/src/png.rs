@@ -10,9 +10,13 @@ use plotters_backend::{
 use tiny_skia::{FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use super::draw::{FINENESS, FONT_FACTOR};
-
 const OUR_OWN: &str = "the font can be read";
+
+/// Pixels of the drawing for each pixel of the picture.
+pub(super) const FINENESS: f64 = 10.0;
+
+/// Factor by which plotters reduces font sizes.
+pub(super) const FONT_FACTOR: f64 = 1.24;
 
 /// Pixels as plotters draws on them, in the units of the drawing.
 pub(super) struct Canvas<'p> {

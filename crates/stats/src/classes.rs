@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::merge::Merge;
-use crate::{rank, samples_needed};
+use crate::quantile::{rank, samples_needed};
 
 /// Latencies of one interval of time, in classes: values in microseconds with their counts.
 ///

@@ -22,6 +22,7 @@ mod merge;
 mod moments;
 mod nanos;
 mod pauses;
+mod quantile;
 mod quic;
 mod rates;
 mod receive;
@@ -62,6 +63,7 @@ pub use lifetimes::Lifetimes;
 pub use merge::Merge;
 pub use moments::{DurationMoments, RateMoments, SizeMoments};
 pub use pauses::Pauses;
+pub use quantile::{rank, samples_needed};
 pub use quic::{BufferSize, EcnMarks, QuicSummary, SocketBuffers};
 pub use rates::{RateSamples, RateWindows, SAMPLE_INTERVAL};
 pub use receive::ReceiveFigures;
@@ -77,7 +79,7 @@ pub use steadiness::{Steadiness, steady_from};
 pub use streams::{ModelEnd, ModelSummary, StreamCall, StreamEnd, StreamFate, StreamNews, StreamSummary};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
 pub use tally::Tally;
-pub use timing::{Percentile, Timing, rank, samples_needed};
+pub use timing::{Percentile, Timing};
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, TlsSummary,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::driver::{TO_HOST, now};
-use crate::host::PeerId;
+use crate::host_event::PeerId;
 use crate::wire::Time;
 
 use super::{Input, Links, Wake};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::host::PeerId;
+use crate::host_event::PeerId;
 use crate::wire::Time;
 
 pub use self::place::{MeetingPlace, NotAPlace};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::driver::{TO_HOST, now};
-use crate::host::PeerId;
+use crate::host_event::PeerId;
 use crate::wire::Time;
 
 use super::{Input, Links, Wake};

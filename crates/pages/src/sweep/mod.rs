@@ -5,7 +5,7 @@ mod table;
 use askama::Template;
 use httperf_pictures::{Chart, SweepCurve, of_sweep};
 use httperf_report::headings;
-use httperf_report::number::{count, grouped, percent, ratio, time};
+use httperf_report::number::{count, percent, ratio, time};
 use httperf_report::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact, fact};
@@ -13,7 +13,7 @@ use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
 
-use self::table::Row;
+use self::table::{Row, rate};
 
 /// Maximum number of rates listed.
 const RATES_LISTED: usize = 100;
@@ -172,16 +172,4 @@ fn settings(settings: &SweepSettings, unit: Unit) -> Vec<Fact> {
         fact("Pause between runs", format!("at least {}", time(pause_s * 1e3))),
         fact("Time to recover", format!("at most {}", time(settle_s * 1e3))),
     ]
-}
-
-/// Formats a rate with as many decimals as are useful.
-fn rate(rate: f64) -> String {
-    let decimals = if rate.fract() == 0.0 {
-        0
-    } else if rate < 10.0 {
-        2
-    } else {
-        1
-    };
-    grouped(rate, decimals)
 }

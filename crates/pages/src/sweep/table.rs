@@ -4,8 +4,6 @@ use httperf_report::number::{count, grouped, percent, ratio, time};
 use httperf_report::sweep::{Lacking, Run, Sweep, Unit, error_share};
 use httperf_report::{Level, Percentile};
 
-use super::rate;
-
 /// Maximum number of runs listed.
 pub(super) const ROWS_MAX: usize = 1_000;
 
@@ -118,4 +116,16 @@ fn not_recovered(lacking: Lacking) -> Note {
         Lacking::Server { probe_ms: None, .. } => "the server did not answer before the run".to_owned(),
     };
     Note { name: "not recovered", text }
+}
+
+/// Formats a rate with as many decimals as are useful.
+pub(super) fn rate(rate: f64) -> String {
+    let decimals = if rate.fract() == 0.0 {
+        0
+    } else if rate < 10.0 {
+        2
+    } else {
+        1
+    };
+    grouped(rate, decimals)
 }

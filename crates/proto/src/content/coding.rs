@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use flate2::write::MultiGzDecoder;
 
-use super::expand::{Brotli, Deflate, Zstd};
+use super::expand::{Brotli, Deflate, PIECES_PER_STEP, Zstd};
 use crate::http1::values;
 use crate::list::elements;
 
@@ -25,12 +25,6 @@ pub enum Coding {
     /// Zstandard (RFC 8878), with a window of at most 8 MiB (RFC 9659).
     Zstd,
 }
-
-/// The number of decompressed bytes that a decoder passes on at once; that of gzip has the same.
-pub(super) const PIECE: usize = 32 * 1024;
-
-/// The number of pieces that a decoder passes on in one step: some hundred microseconds of work.
-pub(super) const PIECES_PER_STEP: usize = 8;
 
 impl Coding {
     /// Returns the coding of the body after this header block; `None` if it is unknown, or if there are
@@ -221,6 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::content::expand::PIECE;
 
     const CODINGS: [Coding; 5] =
         [Coding::Identity, Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];

@@ -7,7 +7,11 @@ use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Operation};
 
-use super::coding::{PIECE, PIECES_PER_STEP};
+/// The number of decompressed bytes that a decoder passes on at once; that of gzip has the same.
+pub(super) const PIECE: usize = 32 * 1024;
+
+/// The number of pieces that a decoder passes on in one step: some hundred microseconds of work.
+pub(super) const PIECES_PER_STEP: usize = 8;
 
 /// Decompresses Brotli, with a window of at most 16 MiB (RFC 7932).
 pub(super) struct Brotli<W> {
