@@ -193,6 +193,7 @@ impl Host {
     }
 
     /// Strangers that are there now, and the bytes of them that are kept.
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn strangers(&self) -> (usize, usize) {
         let strangers = self
             .peers

@@ -7,6 +7,7 @@
 //!
 //! What ranks tell each other of a run (plans, seconds, results) is the program's: here it is bytes.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod rank;
 

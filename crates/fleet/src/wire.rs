@@ -231,6 +231,7 @@ impl Incoming {
     }
 
     /// Bytes of messages that are not complete.
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn kept(&self) -> usize {
         self.bytes.len()
     }

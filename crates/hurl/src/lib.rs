@@ -5,6 +5,7 @@
 //! `# @think`), `{{pick:a|b}}` and filters in expressions, which are ours. The grammar is at
 //! <https://hurl.dev/docs/grammar.html>; where it leaves a question open, Hurl's own parser answers it (`oracle/`).
 
+#[cfg(any(test, fuzzing))]
 pub mod check;
 pub mod limits;
 pub mod outline;

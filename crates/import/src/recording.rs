@@ -238,6 +238,7 @@ pub(crate) fn to_trace(reader: impl BufRead, options: &Options, out: impl Write)
 
 /// Reads arbitrary bytes in every form. It must not panic, requests must be in order of start, and the trace that is
 /// made of them must be read as the same requests.
+#[cfg(any(test, fuzzing))]
 pub fn check_bytes(input: &[u8]) {
     let models = [Kind::Mooncake, Kind::Azure].map(Form::Model);
     let forms = [Form::Trace, Form::Log(None), Form::GoReplay].into_iter().chain(models).map(Some);
@@ -268,6 +269,7 @@ pub fn check_bytes(input: &[u8]) {
     }
 }
 
+#[cfg(any(test, fuzzing))]
 fn read_while_fine<R: BufRead>(mut requests: Requests<R>) -> (Vec<Request>, Report) {
     let read = std::iter::from_fn(|| requests.read().ok().flatten()).collect();
     (read, requests.report())

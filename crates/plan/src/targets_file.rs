@@ -314,6 +314,7 @@ impl<'de> Deserialize<'de> for JsonBody {
 ///
 /// # Panics
 /// If they differ.
+#[cfg(any(test, fuzzing))]
 pub fn check_printed(bytes: &[u8]) {
     let Ok(targets) = parse(bytes) else { return };
     for target in targets {
@@ -324,6 +325,7 @@ pub fn check_printed(bytes: &[u8]) {
 }
 
 /// Returns a request as a line of JSON; `None` for a body in a file or a header that is not UTF-8.
+#[cfg(any(test, fuzzing))]
 fn printed(target: &ListedTarget) -> Option<String> {
     let body = match &target.body {
         ListedBody::None => None,

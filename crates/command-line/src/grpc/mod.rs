@@ -3,6 +3,7 @@
 
 mod descriptors;
 mod files;
+#[cfg(any(test, fuzzing))]
 mod fuzzing;
 mod messages;
 mod reflection;
@@ -14,6 +15,7 @@ use httperf_plan::Plan;
 use prost_reflect::MethodDescriptor;
 use thiserror::Error;
 
+#[cfg(any(test, fuzzing))]
 pub use self::fuzzing::check_descriptors;
 use self::reflection::ReflectionError;
 use crate::args::{Args, GrpcArgs, GrpcMethod};

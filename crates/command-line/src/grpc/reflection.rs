@@ -226,6 +226,7 @@ impl Files {
 }
 
 /// Reads a reply and all files in it, for fuzzing.
+#[cfg(any(test, fuzzing))]
 pub(super) fn read(body: &[u8]) -> Result<DescriptorPool, ReflectionError> {
     let mut files = Files::default();
     for answer in Reply(body.to_vec()).answers()? {

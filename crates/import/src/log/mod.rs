@@ -289,6 +289,7 @@ fn detected(sample: &VecDeque<(Vec<u8>, Ended)>) -> Result<(Format, usize), Flaw
 
 /// Reads arbitrary bytes: the first line as a format, the others as a log. It must not panic, and every record that is
 /// read must have a method and a target.
+#[cfg(any(test, fuzzing))]
 pub fn check_bytes(input: &[u8]) {
     let at = memchr::memchr(b'\n', input).unwrap_or(input.len());
     let (first, rest) = input.split_at_checked(at).unwrap_or((input, b""));

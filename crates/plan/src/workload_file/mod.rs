@@ -30,6 +30,7 @@ mod check;
 mod document;
 mod encode;
 mod feeds;
+#[cfg(any(test, fuzzing))]
 mod fuzzing;
 mod keys;
 mod library;
@@ -59,6 +60,7 @@ use self::bounds::Known;
 use self::document::View;
 use self::feeds::ReadFeed;
 pub use self::feeds::read_rows;
+#[cfg(any(test, fuzzing))]
 pub use self::fuzzing::check_read;
 use self::library::{Library, TEXT_SIZE_MAX};
 use self::lower::Lowering;

@@ -161,6 +161,9 @@ fn fields_in(bytes: &[u8]) -> Fields {
 }
 
 #[cfg(test)]
+mod seeds;
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 

@@ -17,6 +17,7 @@ mod counts;
 mod engine;
 mod error;
 mod frame;
+#[cfg(any(test, fuzzing))]
 mod fuzzing;
 mod options;
 mod peer;
@@ -34,6 +35,7 @@ use thiserror::Error;
 pub use self::counts::Counts;
 pub use self::engine::Engine;
 pub use self::error::ErrorCode;
+#[cfg(any(test, fuzzing))]
 pub use self::fuzzing::{check_frames, check_qpack};
 pub use self::options::{Limits, Options, PeerSettings};
 pub use self::qpack::{decode_section, encode_section};

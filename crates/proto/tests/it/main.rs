@@ -7,4 +7,3 @@ mod http2_hostile;
 mod http2_random;
 mod http2_seeds;
 mod http2_usual;
-mod http3_seeds;
