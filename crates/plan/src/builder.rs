@@ -109,6 +109,11 @@ impl Plan {
         self
     }
 
+    /// A plan of fields that were checked before some text in them was replaced.
+    pub(crate) fn of_checked(fields: PlanFields) -> Self {
+        Self(fields)
+    }
+
     /// Returns the fields by value.
     #[must_use]
     pub fn into_fields(self) -> PlanFields {
