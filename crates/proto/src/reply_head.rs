@@ -2,8 +2,10 @@
 //! 9113, section 8; RFC 9114, section 4).
 
 use crate::content::Content;
+use crate::limits::SERVER_TIMING_SIZE;
 use crate::status::is_status;
 use crate::token::is_token;
+use crate::{alt_svc, list};
 
 /// The size beyond which a block is not remembered.
 pub(crate) const KEPT_SIZE: usize = 1024;
@@ -32,16 +34,6 @@ pub(crate) enum Section {
     Trailer,
 }
 
-/// Appends a field in HTTP/1's form. `version`: what a status line begins with, such as `HTTP/2 `.
-pub(crate) fn put_field(version: &[u8], name: &[u8], value: &[u8], text: &mut Vec<u8>) {
-    let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| text.extend_from_slice(part));
-    match name {
-        b":status" => put(&[version, value, b"\r\n"]),
-        _ if name.starts_with(b":") => {}
-        _ => put(&[name, b": ", value, b"\r\n"]),
-    }
-}
-
 /// What is wanted of header blocks beyond their meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WantedFields {
@@ -49,6 +41,118 @@ pub(crate) struct WantedFields {
     pub(crate) text: bool,
     pub(crate) server_timing: bool,
     pub(crate) alt_svc: bool,
+}
+
+/// What is kept of the header blocks of a connection beyond their meaning, as far as it is wanted.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    wants: WantedFields,
+    /// What a status line in HTTP/1's form begins with.
+    status_line: &'static [u8],
+    /// The current block in HTTP/1's form.
+    text: Vec<u8>,
+    /// The `server-timing` of the current block, and of the reply that ended last.
+    server_timing: Vec<u8>,
+    ended_server_timing: Option<Box<[u8]>>,
+    /// The `alt-svc` of the last header section.
+    alt_svc: Vec<u8>,
+}
+
+impl Kept {
+    pub(crate) fn new(wants: WantedFields, status_line: &'static [u8]) -> Self {
+        Self {
+            wants,
+            status_line,
+            text: Vec::new(),
+            server_timing: Vec::new(),
+            ended_server_timing: None,
+            alt_svc: Vec::new(),
+        }
+    }
+
+    /// Returns whether whole blocks are wanted.
+    pub(crate) fn wants_text(&self) -> bool {
+        self.wants.text
+    }
+
+    /// Returns whether `alt-svc` is wanted of such a block.
+    pub(crate) fn wants_alt_svc(&self, section: Section) -> bool {
+        self.wants.alt_svc && section == Section::Header
+    }
+
+    /// A block begins.
+    pub(crate) fn begin(&mut self, section: Section) {
+        self.text.clear();
+        self.server_timing.clear();
+        if self.wants_alt_svc(section) {
+            self.alt_svc.clear();
+        }
+    }
+
+    /// A block has this field.
+    pub(crate) fn add(&mut self, section: Section, name: &[u8], value: &[u8]) {
+        if self.wants.text {
+            self.put_line(name, value);
+        }
+        if self.wants.server_timing && name == b"server-timing" {
+            list::join(value, &mut self.server_timing, SERVER_TIMING_SIZE);
+        }
+        if self.wants_alt_svc(section) && name == b"alt-svc" {
+            alt_svc::put(value, &mut self.alt_svc);
+        }
+    }
+
+    fn put_line(&mut self, name: &[u8], value: &[u8]) {
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| self.text.extend_from_slice(part));
+        match name {
+            b":status" => put(&[self.status_line, value, b"\r\n"]),
+            _ if name.starts_with(b":") => {}
+            _ => put(&[name, b": ", value, b"\r\n"]),
+        }
+    }
+
+    /// A block is complete.
+    pub(crate) fn finish(&mut self) {
+        if self.wants.text {
+            self.text.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// A block that is known has come again, which had this `server-timing`.
+    pub(crate) fn repeat(&mut self, server_timing: &[u8]) {
+        self.server_timing.clear();
+        self.server_timing.extend_from_slice(server_timing);
+    }
+
+    /// Returns the value of `server-timing` in the last block, empty if there is none; several are joined by commas.
+    pub(crate) fn last_server_timing(&self) -> &[u8] {
+        &self.server_timing
+    }
+
+    /// As [`last_server_timing`](Self::last_server_timing), to be kept with a reply.
+    pub(crate) fn block_server_timing(&self) -> Option<Box<[u8]>> {
+        (!self.server_timing.is_empty()).then(|| self.server_timing.as_slice().into())
+    }
+
+    /// A reply has ended, which had this value.
+    pub(crate) fn handle_end(&mut self, server_timing: Option<Box<[u8]>>) {
+        self.ended_server_timing = server_timing;
+    }
+
+    /// Returns the value of `server-timing` in the reply that ended last.
+    pub(crate) fn server_timing(&self) -> &[u8] {
+        self.ended_server_timing.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the value of `alt-svc` in the last header section.
+    pub(crate) fn alt_svc(&self) -> &[u8] {
+        &self.alt_svc
+    }
+
+    /// Returns the last block in HTTP/1's form, if it is wanted.
+    pub(crate) fn take_text(&mut self) -> Option<Vec<u8>> {
+        self.wants.text.then(|| std::mem::take(&mut self.text))
+    }
 }
 
 /// A header block that is being read.

@@ -189,14 +189,14 @@ impl Engine {
     /// commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        self.connection.header_decoder.server_timing()
+        self.connection.header_decoder.kept.server_timing()
     }
 
     /// Returns the value of `alt-svc` in the last header block: at [`ReplyStarted`](crate::Event::ReplyStarted), in that of
     /// the reply. Several are joined by commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn alt_svc(&self) -> &[u8] {
-        self.connection.header_decoder.alt_svc()
+        self.connection.header_decoder.kept.alt_svc()
     }
 
     /// Returns the peer's settings, once they have arrived.

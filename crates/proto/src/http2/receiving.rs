@@ -234,7 +234,7 @@ impl Connection {
                 size.footer += head.size;
                 let call = stream.call;
                 if self.options.trailers
-                    && let Some(text) = self.header_decoder.take_text()
+                    && let Some(text) = self.header_decoder.kept.take_text()
                 {
                     let fields = HeaderBlock::new(&[TRAILERS_START, &text[..]].concat());
                     self.pending_events.push_back(Event::ReplyTrailers { call, fields });
@@ -263,7 +263,7 @@ impl Connection {
         let forbids_content = stream.request.forbids_content(head.status);
         let expected = if forbids_content { Some(0) } else { head.content_length };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
-        let server_timing = self.header_decoder.block_server_timing();
+        let server_timing = self.header_decoder.kept.block_server_timing();
         let is_opened = stream.request.opens_websocket() && (200..300).contains(&head.status);
         if let Some(uplink) = &mut stream.uplink {
             uplink.is_open = is_opened;
@@ -274,7 +274,7 @@ impl Connection {
         stream.reply = Reply::Body { size, expected, server_timing, hands_out };
         let (call, content) = (stream.call, head.content);
         self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
-        if let Some(head) = self.header_decoder.take_text() {
+        if let Some(head) = self.header_decoder.kept.take_text() {
             self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
         }
         if is_streamed {
@@ -369,7 +369,7 @@ impl Connection {
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
         if let Reply::Body { server_timing, .. } = stream.reply {
-            self.header_decoder.handle_end(server_timing);
+            self.header_decoder.kept.handle_end(server_timing);
         }
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
         self.end_announced |= reuse == Reuse::Close;

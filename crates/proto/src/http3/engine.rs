@@ -297,14 +297,14 @@ impl Engine {
     /// without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        self.sections.server_timing()
+        self.sections.kept.server_timing()
     }
 
     /// Returns the value of `alt-svc` in the last header block: at [`ReplyStarted`](crate::Event::ReplyStarted), in that of
     /// the reply. Several are joined by commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn alt_svc(&self) -> &[u8] {
-        self.sections.alt_svc()
+        self.sections.kept.alt_svc()
     }
 
     /// Returns the peer's settings, once they have arrived.

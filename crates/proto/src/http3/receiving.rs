@@ -303,14 +303,14 @@ impl Engine {
                 let forbids_content = call.request.forbids_content(head.status);
                 let expected = if forbids_content { Some(0) } else { head.content_length };
                 let size = ReplySize { header: head.size, ..ReplySize::default() };
-                let server_timing = self.sections.block_server_timing();
+                let server_timing = self.sections.kept.block_server_timing();
                 let content = head.content;
                 let is_streamed = self.options.streamed.includes(content);
                 let hands_out = self.options.bodies || is_streamed;
                 call.reply = Reply::Body(Body { size, expected, server_timing, hands_out });
                 let call = call.call;
                 self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
-                if let Some(head) = self.sections.take_text() {
+                if let Some(head) = self.sections.kept.take_text() {
                     self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
                 }
                 if is_streamed {
@@ -379,7 +379,7 @@ impl Engine {
             self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
         }
         let (Reply::Body(body) | Reply::Trailers(body)) = call.reply else { return };
-        self.sections.handle_end(body.server_timing);
+        self.sections.kept.handle_end(body.server_timing);
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
         self.end_announced |= reuse == Reuse::Close;
         self.pending_events.push_back(Event::ReplyDone { call: call.call, size: body.size, reuse });
