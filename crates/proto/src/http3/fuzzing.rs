@@ -161,13 +161,12 @@ fn fields_in(bytes: &[u8]) -> Fields {
 }
 
 #[cfg(test)]
-mod seeds;
-
-#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    mod seeds;
 
     #[test]
     fn what_is_too_short_says_nothing() {

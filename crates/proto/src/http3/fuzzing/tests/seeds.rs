@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{check_frames, check_qpack};
+use crate::http3::{check_frames, check_qpack};
 
 /// What the first byte of a stream says.
 const REQUEST: u8 = 0;
