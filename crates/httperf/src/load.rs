@@ -468,7 +468,7 @@ impl Load {
         let objectives = Objective::parse_list(list).map_err(wrong)?;
         match Objective::contradiction(&objectives) {
             Some((upper, lower)) => {
-                let given = format_args!("`{upper}` and `{lower}`");
+                let given = format!("`{upper}` and `{lower}`");
                 Err(setting("objectives", "bounds that one run can keep", given))
             }
             None => Ok(objectives),
@@ -493,7 +493,7 @@ fn check_objectives(plan: &Plan) -> Result<(), Error> {
         | Need::Calls
         | Need::Checks => "what the program `httperf` can do and a `Load` cannot",
     };
-    let given = format_args!("`{objective}`, which needs {needed}");
+    let given = format!("`{objective}`, which needs {needed}");
     Err(setting("objectives", "what this load can tell", given))
 }
 

@@ -87,14 +87,14 @@ pub fn run(document: &Document) -> Vec<String> {
         facts.push(date(&first.started));
     }
     facts.push(format!("{} measured", time(document.figures.duration_s * 1e3)));
-    match &parts[..] {
-        [] => {}
-        [part] => facts.push(format!("from {}", host(part))),
-        parts if let Some(fleet) = &document.fleet => facts.push(match fleet.missing().len() {
+    match (&parts[..], &document.fleet) {
+        ([], _) => {}
+        ([part], _) => facts.push(format!("from {}", host(part))),
+        (parts, Some(fleet)) => facts.push(match fleet.missing().len() {
             0 => format!("from {} ranks", fleet.size),
             _ => format!("from {} of {} ranks", parts.len(), fleet.size),
         }),
-        parts => facts.push(format!("{} merged parts", parts.len())),
+        (parts, None) => facts.push(format!("{} merged parts", parts.len())),
     }
     facts
 }

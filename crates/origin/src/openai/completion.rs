@@ -72,21 +72,16 @@ impl Completion {
     pub(crate) fn write_token(&self, index: u32, departure: Departure, out: &mut Vec<u8>) {
         let Departure { sent_ns, due_ns } = departure;
         let suffix = self.suffix;
-        let stamp = format_args!(r#""httperf":{{"sent_ns":{sent_ns},"due_ns":{due_ns}}}"#);
-        match self.kind {
-            Kind::Chat => self.write_chunk(
-                format_args!(
-                    r#"{{"index":0,"delta":{{"content":"t{index} "}},"logprobs":null,"finish_reason":null}}]{suffix},{stamp}"#
-                ),
-                out,
+        let (begin, end) = match self.kind {
+            Kind::Chat => (r#""delta":{"content":""#, r#""}"#),
+            Kind::Text => (r#""text":""#, r#"""#),
+        };
+        self.write_chunk(
+            format_args!(
+                r#"{{"index":0,{begin}t{index} {end},"logprobs":null,"finish_reason":null}}]{suffix},"httperf":{{"sent_ns":{sent_ns},"due_ns":{due_ns}}}"#
             ),
-            Kind::Text => self.write_chunk(
-                format_args!(
-                    r#"{{"index":0,"text":"t{index} ","logprobs":null,"finish_reason":null}}]{suffix},{stamp}"#
-                ),
-                out,
-            ),
-        }
+            out,
+        );
     }
 
     /// Writes what follows so many tokens: the reason of the end, the usage if it was asked for, and the mark of the end. Returns
