@@ -19,7 +19,7 @@ pub fn of(command: &str) -> &'static [Example] {
     EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| &examples[..])
 }
 
-/// The names of all commands: a word is known for one without knowing what the command does.
+/// The names of all commands. This crate does not know the commands themselves.
 pub fn commands() -> impl Iterator<Item = &'static str> {
     EXAMPLES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty())
 }

@@ -29,9 +29,9 @@ const fn habit(typed: &'static str, hint: &'static str) -> Habit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
     /// Its name as it was typed, with its dashes.
-    pub typed: String,
+    pub(crate) typed: String,
     /// The hint about it.
-    pub hint: String,
+    pub(crate) hint: String,
 }
 
 /// The end of the hints about letters and about several options: the command line of another tool.

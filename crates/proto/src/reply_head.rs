@@ -34,7 +34,7 @@ pub(crate) enum Section {
     Trailer,
 }
 
-/// What is wanted of header blocks beyond their meaning.
+/// The parts of header blocks to keep beyond their meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WantedFields {
     /// The whole block in HTTP/1's form.
@@ -43,11 +43,11 @@ pub(crate) struct WantedFields {
     pub(crate) alt_svc: bool,
 }
 
-/// What is kept of the header blocks of a connection beyond their meaning, as far as it is wanted.
+/// Parts of header blocks that a plan asks for beyond their meaning.
 #[derive(Debug)]
 pub(crate) struct Kept {
     wants: WantedFields,
-    /// What a status line in HTTP/1's form begins with.
+    /// The beginning of a status line in HTTP/1's form, such as `HTTP/2 `.
     status_line: &'static [u8],
     /// The current block in HTTP/1's form.
     text: Vec<u8>,
@@ -124,7 +124,7 @@ impl Kept {
         self.server_timing.extend_from_slice(server_timing);
     }
 
-    /// Returns the value of `server-timing` in the last block, empty if there is none; several are joined by commas.
+    /// Returns the values of `server-timing` in the last block, joined by commas; empty without any.
     pub(crate) fn last_server_timing(&self) -> &[u8] {
         &self.server_timing
     }

@@ -9,15 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use httperf_plan::prompts::{Asking, Endpoint, PROMPTS_SIZE_MAX, Problems, Prompts};
 use httperf_plan::scenario::{Feed, StepBodyPart};
 use httperf_plan::targets_file::{self, ListedBody, ListedTarget};
 use httperf_plan::template::BadRange;
 use httperf_plan::workload_file::read_rows;
 use httperf_plan::{
-    Body, BodyFile, BodyPart, Header, ListedRequest, NonEmpty, Plan, Recorded, Sha256, Target, Template,
-    UriSource, Workload,
+    Body, BodyFile, BodyPart, Header, ListedRequest, NonEmpty, Plan, Sha256, Target, Template, UriSource,
+    Workload,
 };
 use sha2::Digest as _;
 use thiserror::Error;
@@ -492,33 +491,10 @@ pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
         scenarios.feeds.iter_mut().try_for_each(|feed| again.feed(feed))?;
     }
     if let Workload::Replay(replay) = &mut plan.workload {
-        check_unchanged(&replay.recorded)?;
+        super::replay::check_unchanged(&replay.recorded)?;
         replay.bodies.iter_mut().try_for_each(|body| again.body(&mut body.file))?;
     }
     Ok(plan.try_into()?)
-}
-
-/// Refuses a recording that is not the one that a plan was made of.
-///
-/// # Errors
-/// If it cannot be read, or has changed.
-fn check_unchanged(recorded: &Recorded) -> anyhow::Result<()> {
-    let shown = recorded.path.display();
-    let mut file = File::open(&recorded.path).with_context(|| format!("cannot read `{shown}`"))?;
-    let mut hasher = sha2::Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).with_context(|| format!("cannot read `{shown}`"))? {
-            0 => break,
-            count => hasher.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
-    let sha256 = Sha256(hasher.finalize().into());
-    anyhow::ensure!(
-        sha256 == recorded.sha256,
-        "expected `{shown}` to be what it was, got a file of another SHA-256"
-    );
-    Ok(())
 }
 
 /// The files that a plan was made of: bodies, prompts, feeds and recordings.

@@ -187,7 +187,7 @@ fn plan_of(
     Ok(plan)
 }
 
-/// What all requests have in common.
+/// The parts that all requests share.
 fn request(args: &Args, version: HttpVersion, extra_headers: Vec<u8>, shared: Shared) -> RequestTemplate {
     let Shared { headers, body } = shared;
     let has_body = body.is_some() || args.material.prompts.file.is_some() || args.grpc.method.is_some();
@@ -204,7 +204,7 @@ fn request(args: &Args, version: HttpVersion, extra_headers: Vec<u8>, shared: Sh
     }
 }
 
-/// What is wanted of a run while it goes on.
+/// The observations that options ask for during a run.
 fn watch(args: &Args) -> Watch {
     Watch {
         verbose: args.verbose,
@@ -364,7 +364,7 @@ impl Error {
 /// The version of HTTP that a version of the command line stands for.
 ///
 /// # Errors
-/// If it is none that is spoken.
+/// A version that the program does not speak.
 pub fn http_version(version: Version) -> Result<HttpVersion, Error> {
     match version {
         Version::HTTP_10 => Ok(HttpVersion::Http10),

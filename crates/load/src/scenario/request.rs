@@ -296,9 +296,9 @@ fn write_field(
     Ok(())
 }
 
-/// Makes a request target of what was written: what a reply gave as a path begins with a slash, a query alone is that of the
-/// root, and names alone are shown. There are no blanks or control characters in it (RFC 9112, section 3.2), whatever a
-/// variable brings. Returns false if it is none.
+/// Completes a request target: a query alone is that of the root, blanks and control characters become `+` (RFC 9112, section
+/// 3.2). `shows_names`: a variable stands there by its name, and gets a slash before it. Returns false for any other text that
+/// does not begin with a slash.
 fn complete(uri: &mut Vec<u8>, shows_names: bool) -> bool {
     match uri.first() {
         Some(b'/') => {}

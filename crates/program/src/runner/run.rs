@@ -126,7 +126,8 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     let failure = runner.take_recording_failure();
     failure.iter().for_each(|failure| program.say(failure));
     watched.has_failed |= !errors.is_empty() || logged.is_err() || failure.is_some();
-    tell(program, args, &document);
+    let without_http2 = without_http2(&document);
+    tell(program, args, &document, without_http2.is_some());
     if let Some(metrics) = &metrics {
         metrics.linger(&runner);
     }
@@ -134,7 +135,7 @@ fn lead(program: &Program, args: &Args, plan: Plan, seat: Option<&Seat>) -> Resu
     if watched.has_failed {
         return Err(ExitCode::FAILURE);
     }
-    conclude(program, args, &document).map_or_else(|| Ok(runner.exit_code()), Err)
+    conclude(program, args, &document, without_http2).map_or_else(|| Ok(runner.exit_code()), Err)
 }
 
 /// The run could not be carried out. Says why, also to the other ranks.
@@ -168,10 +169,9 @@ fn early_end(was_asked: bool, watched: &monitor::WatchOutcome, summary: &Summary
     endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending)
 }
 
-/// Says beside the report what is to be known of a run, and what its form has no place for.
-fn tell(program: &Program, args: &Args, document: &Document) {
-    // That HTTP/2 cannot be spoken at all is said at the end, and is no warning.
-    let is_hopeless = without_http2(document).is_some();
+/// Prints warnings, and the verdict or the objectives if the form of the report leaves them out. `is_hopeless`: nothing spoke
+/// HTTP/2, which [`conclude`] says.
+fn tell(program: &Program, args: &Args, document: &Document, is_hopeless: bool) {
     let is_warning = |warning: &Warning| !is_hopeless || !matches!(warning, Warning::Http2Violations { .. });
     for warning in document.summary.warnings().into_iter().filter(is_warning) {
         program.warn(format_args!("warning: {warning}"));
@@ -183,10 +183,14 @@ fn tell(program: &Program, args: &Args, document: &Document) {
     }
 }
 
-/// Returns the exit status that the result calls for, if it is not that of a run that ended well. Says why if the server
-/// does not speak what it was asked to.
-fn conclude(program: &Program, args: &Args, document: &Document) -> Option<ExitCode> {
-    if let Some(reason) = without_http2(document) {
+/// Returns the exit status of a result that is no success. Prints the reason if the server does not speak HTTP/2 or TLS.
+fn conclude(
+    program: &Program,
+    args: &Args,
+    document: &Document,
+    without_http2: Option<String>,
+) -> Option<ExitCode> {
+    if let Some(reason) = without_http2 {
         return Some(no_http2(program, &document.plan, &reason));
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
