@@ -30,7 +30,7 @@ use httperf_plan::{Arrivals, HttpVersion, Plan, Shard, Workload};
 use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary, VisitsShape};
 use slotmap::new_key_type;
 
-use self::connections::{Connections, Cx, Sinks};
+use self::connections::{Connections, Cx};
 use self::dispatch::AnyDispatch;
 use self::phases::Phases;
 use self::run::Run;
@@ -54,6 +54,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// The longest sleep of a worker, so that it notices when it was kept from running.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
+
+/// Events, timers or deadlines handled before the worker looks for arrivals again.
+const EVENTS_PER_LOOK: usize = 16;
 
 /// Connections of a pool that are on their way at once: fewer than servers queue.
 const OPENING_MAX: usize = 100;
@@ -170,8 +173,7 @@ impl<'a, N: Network> Worker<'a, N> {
             self.connections.begin_turn(if is_late { wake_at } else { now });
             self.change_phase(now);
             self.start_due(now);
-            let (dispatch, phases, mut cx) = self.parts(now);
-            dispatch.fire_timers(phases, &mut cx);
+            self.fire_timers(now);
             let mut handled = 0;
             for event in &ready {
                 if self.connections.are_secured() {
@@ -181,14 +183,12 @@ impl<'a, N: Network> Worker<'a, N> {
                 }
                 self.handle_ready(event, now);
                 // A thousand replies may come at once. They keep the instant at which they were found.
-                let (dispatch, phases, mut cx) = self.parts(now);
-                dispatch.look_for_arrivals(&mut handled, phases, &mut cx);
+                self.look_for_arrivals(&mut handled);
             }
             self.read_on();
             self.fire_deadlines(now);
             self.ticks.tick(now, &self.phases, &mut self.run);
-            let (dispatch, phases, mut cx) = self.parts(now);
-            dispatch.end_turn(phases, &mut cx);
+            self.act(now, |dispatch, phases, cx| dispatch.end_turn(phases, cx));
         }
         Ok(self.finish())
     }
@@ -218,14 +218,47 @@ impl<'a, N: Network> Worker<'a, N> {
         self.ticks.next(next, &self.phases, &self.run)
     }
 
-    fn start_due(&mut self, now: Instant) {
+    /// Has dispatch act, and handles the events that come of it.
+    fn act(&mut self, now: Instant, act: impl FnOnce(&mut AnyDispatch<'a>, &Phases, &mut Cx<'_, 'a, N>)) {
         let (dispatch, phases, mut cx) = self.parts(now);
-        dispatch.start_due(phases, &mut cx);
+        act(dispatch, phases, &mut cx);
+        self.handle_events();
+    }
+
+    /// Handles the events of connections, one after the other, until none is left. To be called after everything that may
+    /// have led to one.
+    #[inline]
+    fn handle_events(&mut self) {
+        while let Some(event) = self.connections.poll_event(&mut self.run) {
+            let (dispatch, _, mut cx) = self.parts(event.now);
+            dispatch.handle(event, &mut cx);
+        }
+    }
+
+    fn start_due(&mut self, now: Instant) {
+        self.act(now, |dispatch, phases, cx| dispatch.start_due(phases, cx));
+    }
+
+    /// Counts one of the things that a turn does, and looks for arrivals after each [`EVENTS_PER_LOOK`] of them.
+    fn look_for_arrivals(&mut self, done: &mut usize) {
+        *done += 1;
+        if done.is_multiple_of(EVENTS_PER_LOOK) {
+            let now = self.connections.now();
+            self.start_due(now);
+        }
+    }
+
+    fn fire_timers(&mut self, now: Instant) {
+        let mut fired = 0;
+        while self.dispatch.has_timer(now) {
+            self.act(now, |dispatch, _, cx| dispatch.fire_timer(cx));
+            self.look_for_arrivals(&mut fired);
+        }
     }
 
     fn handle_ready(&mut self, ready: &Ready, now: Instant) {
-        let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
-        self.connections.handle_ready(ready, now, &mut to);
+        self.connections.handle_ready(ready, now, &mut self.run);
+        self.handle_events();
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -237,8 +270,8 @@ impl<'a, N: Network> Worker<'a, N> {
             // The bytes of the others took their time to read.
             let now = self.connections.now();
             self.start_due(now);
-            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
-            self.connections.read_on(key, now, &mut to);
+            self.connections.read_on(key, now, &mut self.run);
+            self.handle_events();
         }
     }
 
@@ -248,18 +281,25 @@ impl<'a, N: Network> Worker<'a, N> {
         }
         let mut fired = 0;
         while let Some(key) = self.connections.pop_expired(now) {
-            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
-            self.connections.time_out(key, now, &mut to);
-            let (dispatch, phases, mut cx) = self.parts(now);
-            dispatch.look_for_arrivals(&mut fired, phases, &mut cx);
+            self.connections.time_out(key, now, &mut self.run);
+            self.handle_events();
+            self.look_for_arrivals(&mut fired);
         }
         // A timer that is due again at once has its turn in the next round.
         for _ in 0..self.connections.timer_count() {
             let Some(key) = self.connections.pop_timer(now) else { break };
-            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
-            self.connections.fire_timer(key, now, &mut to);
-            let (dispatch, phases, mut cx) = self.parts(now);
-            dispatch.look_for_arrivals(&mut fired, phases, &mut cx);
+            self.connections.fire_timer(key, now);
+            self.handle_events();
+            self.look_for_arrivals(&mut fired);
+        }
+    }
+
+    /// Nothing more is offered: connections issue no further calls, and WebSockets are closed.
+    fn cut(&mut self, now: Instant) {
+        self.act(now, |dispatch, _, cx| dispatch.cut(cx));
+        for call in self.run.close_talks() {
+            self.connections.finish_talk(call, now, &mut self.run);
+            self.handle_events();
         }
     }
 
@@ -281,8 +321,7 @@ impl<'a, N: Network> Worker<'a, N> {
             let room = OPENING_MAX.saturating_sub(self.connections.opening_count());
             let next = count.min(opened + room);
             for nth in opened..next {
-                let (dispatch, _, mut cx) = self.parts(now);
-                dispatch.open_before(nth, &mut cx);
+                self.act(now, |dispatch, _, cx| dispatch.open_before(nth, cx));
             }
             opened = next;
             let is_open = self.connections.opening_count() == 0;
@@ -333,8 +372,7 @@ impl<'a, N: Network> Worker<'a, N> {
                     self.phases.end_measuring(now, &self.connections.network().counters(), was_full);
                     if self.phases.begin_draining() {
                         self.run.recorder.begin_draining(at);
-                        let (dispatch, _, mut cx) = self.parts(now);
-                        dispatch.cut(&mut cx);
+                        self.cut(now);
                     }
                 }
                 Phase::Drain => self.phases.end(),

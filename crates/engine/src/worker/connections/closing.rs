@@ -4,19 +4,19 @@ use std::io;
 
 use httperf_proto::{Event as Reply, ProtocolError};
 use httperf_stats::{CauseKind, Failure, FailureCause, Instant};
-use rustix::io::Errno;
 
 use super::connection::Connection;
 use super::progress::Stage;
-use super::{Connections, Cx, Event, EventKind, Handler, Lost, Sinks, at_instant, poll_key, quic};
+use super::replies::Consequence;
+use super::{Connections, Event, EventKind, Lost, at_instant, poll_key, quic};
 use crate::failure::{self, Awaits};
 use crate::worker::run::{Call, Run};
 use crate::worker::{CallKey, ConnectionKey};
 use crate::{Network, Observation};
 
 impl<N: Network> Connections<N> {
-    /// A read or a write failed.
-    pub(super) fn fail_io(
+    /// A connection is lost, as a read or a write failed.
+    pub(super) fn lose_by(
         &mut self,
         key: ConnectionKey,
         error: &io::Error,
@@ -29,12 +29,12 @@ impl<N: Network> Connections<N> {
             self.end(key, now, run)
         } else {
             self.record_insecure(key, cause.class(), run);
-            self.fail(key, cause, now, run)
+            self.lose(key, cause, now, run)
         }
     }
 
-    /// A connection fails.
-    pub(super) fn fail(
+    /// A connection is lost.
+    pub(super) fn lose(
         &mut self,
         key: ConnectionKey,
         cause: FailureCause,
@@ -56,19 +56,20 @@ impl<N: Network> Connections<N> {
         };
         run.recorder.failed(connection.due_of(run), cause);
         connection.record_silence(failure, run);
-        let (owner, has_answered) = (connection.owner, connection.has_answered());
+        let has_answered = connection.has_answered();
         // A connection that timed out took its time.
         let is_unreached = connection.is_unreached() && failure != Failure::ClientTimeout;
+        let owner = connection.owner;
         let calls = self.retire(key, now, run);
         let kind = EventKind::Lost(Lost { failure, has_answered, is_unreached, calls });
-        Event { connection: key, owner, kind }
+        Event { connection: key, owner, now, kind }
     }
 
     /// The peer ended a connection while no reply was due.
     pub(super) fn end(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Event {
         let owner = self.connections[key].owner;
         let kind = EventKind::Ended(self.retire(key, now, run));
-        Event { connection: key, owner, kind }
+        Event { connection: key, owner, now, kind }
     }
 
     /// Closes a connection. Returns its calls without a reply, in order, as if never sent.
@@ -152,150 +153,120 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Fails a connection, and tells the handler.
-    pub(super) fn fail_and_tell<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        cause: impl Into<FailureCause>,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
-        self.end_complete(key, now, to);
-        if !self.connections.contains_key(key) {
-            return;
-        }
-        let event = self.fail(key, cause.into(), now, to.run);
-        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-    }
-
-    /// Nobody listens, and the socket has met itself: it is refused.
-    #[cold]
-    pub(super) fn refuse_itself<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
-        let event = self.fail_io(key, &Errno::CONNREFUSED.into(), now, to.run);
-        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-    }
-
-    /// Ends the replies on a connection that are complete for their users: the server has said so. That may end the connection.
+    /// Ends the next reply on a connection that is complete for its user: the server has said so. Returns its event, if there is one
+    /// left.
     #[inline]
-    pub(super) fn end_complete<H: Handler<N>>(
+    pub(super) fn end_complete(
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
-        if to.run.plan.replies.streams.model.is_none() {
-            return;
-        }
-        let pending: Vec<CallKey> = self.pending(key).collect();
-        for call in pending {
-            // The handler may have ended the connection, and other calls.
-            let Some(connection) = self.connections.get_mut(key) else { return };
-            let complete = to.run.find_call(call).filter(|call| call.done_at().is_some());
+        run: &mut Run<'_>,
+    ) -> Option<Event> {
+        run.plan.replies.streams.model.as_ref()?;
+        for call in self.pending(key) {
+            let complete = run.find_call(call).filter(|call| call.done_at().is_some());
             let Some(content) = complete.map(Call::streamed_size) else { continue };
-            if let Some(mut reply) = connection.engine.end_early(at_instant(now), call.into()) {
-                if let Reply::ReplyDone { size, .. } = &mut reply {
-                    size.content = content;
-                }
-                self.handle_reply(key, reply, now, to);
+            let reply = self.connections[key].engine.end_early(at_instant(now), call.into());
+            if let Some(Reply::ReplyDone { mut size, reuse, .. }) = reply {
+                size.content = content;
+                return Some(self.event(key, EventKind::Complete { call, size, reuse }, now));
             }
         }
+        None
     }
 
     /// The transport ended.
-    pub(super) fn handle_eof<H: Handler<N>>(
+    pub(super) fn handle_eof(
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+        run: &mut Run<'_>,
+    ) -> Option<Event> {
         let connection = &self.connections[key];
-        let awaits = connection.awaits(to.run);
+        let awaits = connection.awaits(run);
         if matches!(connection.transport.stage(), Stage::Tunnelling | Stage::Handshaking) {
-            self.record_insecure(key, Failure::Reset, to.run);
-            self.fail_and_tell(key, failure::of_end(awaits), now, to);
-            return;
+            self.record_insecure(key, Failure::Reset, run);
+            self.fail(key, failure::of_end(awaits), now);
+            return None;
         }
         let is_cut = connection.engine.ends_with_connection();
         if connection.transport.is_broken() && is_cut {
             // A write has taken the error that would tell a reset from an end.
-            self.fail_and_tell(key, failure::of_reset(awaits), now, to);
-            return;
+            self.fail(key, failure::of_reset(awaits), now);
+            return None;
         }
         if connection.transport.is_secured() {
             // TLS ends with a close_notify, which ends the connection before this. Without one, a reply that seems
             // to be complete may have been cut short (RFC 9112, section 9.8).
             if is_cut {
-                to.run.recorder.truncated(connection.due_of(to.run));
-                self.fail_and_tell(key, CauseKind::TlsTruncated, now, to);
-                return;
+                run.recorder.truncated(connection.due_of(run));
+                self.fail(key, CauseKind::TlsTruncated, now);
+                return None;
             }
             if connection.engine.pending_count() == 0 {
-                to.run.recorder.unclean_close(connection.due());
+                run.recorder.unclean_close(connection.due());
             }
         }
-        self.handle_end(key, now, to);
+        self.handle_end(key, now, run)
     }
 
     /// The peer sends nothing more, and has said so in the way of its transport.
-    pub(super) fn handle_end<H: Handler<N>>(
+    pub(super) fn handle_end(
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+        run: &mut Run<'_>,
+    ) -> Option<Event> {
         let connection = &mut self.connections[key];
         if let Some(halt) = &mut connection.halt {
             halt.has_ended = true;
-            return;
+            return None;
         }
         match connection.engine.handle_eof() {
-            Ok(Some(reply)) => {
-                self.handle_reply(key, reply, now, to);
+            Ok(Some(reply)) => match self.handle_reply(key, reply, now, run) {
+                Consequence::Event(kind) => Some(self.event(key, kind, now)),
+                Consequence::End(event) => Some(event),
+                Consequence::None | Consequence::Behind(_) | Consequence::Failure => None,
+            },
+            Ok(None) => Some(self.end(key, now, run)),
+            Err(error) => {
+                self.fail_protocol(key, &error, now, run);
+                None
             }
-            Ok(None) => {
-                let event = self.end(key, now, to.run);
-                to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-            }
-            Err(error) => self.fail_protocol(key, &error, now, to),
         }
     }
 
-    pub(super) fn fail_protocol<H: Handler<N>>(
+    pub(super) fn fail_protocol(
         &mut self,
         key: ConnectionKey,
         error: &ProtocolError,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
+        run: &mut Run<'_>,
     ) {
         // What was understood before counts, even if it came in the same read.
-        self.connections[key].record_protocol(to.run);
+        self.connections[key].record_protocol(run);
         if let ProtocolError::BadStatusLine { line } = error {
-            to.run.observe(Observation::BadStatusLine { line });
+            run.observe(Observation::BadStatusLine { line });
         }
         if let ProtocolError::Http2(error) = error {
-            self.record_violation(key, error.reason.to_owned(), to.run);
+            self.record_violation(key, error.reason.to_owned(), run);
             if error.is_not_http2() {
-                to.run.stranger_met();
+                run.stranger_met();
             }
         }
         if let ProtocolError::Http3(error) = error {
-            self.record_violation(key, error.reason.to_owned(), to.run);
+            self.record_violation(key, error.reason.to_owned(), run);
         }
-        let awaits = self.connections[key].awaits(to.run);
+        let awaits = self.connections[key].awaits(run);
         let cause = match error {
-            ProtocolError::Quic(loss) => self.record_loss(key, loss, to.run),
+            ProtocolError::Quic(loss) => self.record_loss(key, loss, run),
             ProtocolError::Truncated => failure::of_protocol(error, awaits),
-            error => match (awaits, to.run.cause_of_breach(error, awaits)) {
+            error => match (awaits, run.cause_of_breach(error, awaits)) {
                 (Awaits::Tunnel, _) => CauseKind::ProxyMalformed.with(error.to_string()),
                 (_, cause) => cause,
             },
         };
-        self.fail_and_tell(key, cause, now, to);
+        self.fail(key, cause, now);
     }
 
     /// A connection ends because the server does not speak HTTP/2, or breaks its rules.

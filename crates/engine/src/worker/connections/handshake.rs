@@ -8,37 +8,28 @@ use httperf_stats::{CauseKind, Failure, HandshakeFailure, HandshakeFailureClass,
 
 use super::connection::Connection;
 use super::progress::Stage;
-use super::tls::{Secured, Tls};
-use super::{Connections, EventKind, Handler, Sinks, at_instant, outcomes};
+use super::reading::{Reading, Source, Step};
+use super::tls::Secured;
+use super::{Connections, Event, EventKind, at_instant, outcomes};
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
 use crate::{Network, failure};
 
 impl<N: Network> Connections<N> {
     /// The transport is there: begins the handshake.
-    pub(super) fn start_handshake<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+    pub(super) fn start_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let connection = &mut self.connections[key];
-        to.run.recorder.transport_done(connection.due(), connection.age(now));
+        run.recorder.transport_done(connection.due(), connection.age(now));
         let started = self.network.now();
-        to.run.recorder.handshake_awaited(started);
+        run.recorder.handshake_awaited(started);
         connection.transport.start_handshake(started);
-        self.set_deadline(key, to.run.plan.timeouts.timeout.map(|limit| started + limit));
-        self.advance_handshake(key, now, to);
+        self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| started + limit));
+        self.advance_handshake(key, now, run);
     }
 
-    fn advance_handshake<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
-        while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
-            let Some(secured) = connection.transport.secured_mut() else { return };
+    fn advance_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        let connection = &mut self.connections[key];
+        while let (Some(secured), Some(tls)) = (connection.transport.secured_mut(), &mut self.tls) {
             match secured.advance(tls) {
                 Ok(Progress::Pending | Progress::EarlyData) => return,
                 Ok(Progress::EarlyDataRejected) => {
@@ -47,19 +38,16 @@ impl<N: Network> Connections<N> {
                         sends.rewound();
                     }
                     let pending = connection.engine.pending();
-                    pending.into_iter().for_each(|call| to.run.reset_call(call.into(), now));
+                    pending.into_iter().for_each(|call| run.reset_call(call.into(), now));
                 }
-                Ok(Progress::Done) => {
-                    self.handle_secured(key, to);
-                    return;
-                }
+                Ok(Progress::Done) => return self.handle_secured(key, run),
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, Some(tls), &[]);
                     let cause = failure::of_tls(&error);
                     let failure = outcomes::failed(HandshakeFailureClass::Protocol, error);
-                    self.handshake_failed(key, failure, to.run);
+                    self.handshake_failed(key, failure, run);
                     let now = self.network.now();
-                    self.fail_and_tell(key, cause, now, to);
+                    self.fail(key, cause, now);
                     return;
                 }
             }
@@ -67,20 +55,19 @@ impl<N: Network> Connections<N> {
     }
 
     /// The handshake is complete.
-    fn handle_secured<H: Handler<N>>(&mut self, key: ConnectionKey, to: &mut Sinks<'_, '_, H>) {
+    fn handle_secured(&mut self, key: ConnectionKey, run: &mut Run<'_>) {
         let now = self.network.now();
-        self.record_handshake(key, now, to.run);
+        self.record_handshake(key, now, run);
         // Before TLS 1.3 the session is there now.
-        self.keep_sessions(key, now, to);
-        if !self.choose_protocol(key, now, to) {
+        self.keep_sessions(key, now);
+        if !self.choose_protocol(key, now, run) {
             return;
         }
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.establish(now, to.run);
-        self.tell(key, EventKind::Established, now, to);
-        if to.run.plan.request.version == HttpVersion::Auto && self.connections.contains_key(key) {
+        self.connections[key].establish(now, run);
+        self.tell(key, EventKind::Established, now);
+        if run.plan.request.version == HttpVersion::Auto {
             // There may be room for more calls, now that the protocol is known.
-            self.tell(key, EventKind::HasRoom, now, to);
+            self.tell(key, EventKind::HasRoom, now);
         }
     }
 
@@ -108,23 +95,18 @@ impl<N: Network> Connections<N> {
     }
 
     /// Goes by the protocol that the server has chosen in the handshake. Returns whether the connection can be used.
-    fn choose_protocol<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) -> bool {
-        let version = to.run.plan.request.version;
+    fn choose_protocol(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> bool {
+        let version = run.plan.request.version;
         if !version.may_be_http2() {
             return true;
         }
-        let Some(connection) = self.connections.get_mut(key) else { return false };
+        let connection = &mut self.connections[key];
         let chosen = connection.transport.secured().and_then(|secured| secured.protocol());
         if chosen == Some(b"h2") {
             if version == HttpVersion::Auto {
                 let mut engine = self.protocols.http2_engine();
                 for call in connection.engine.pending() {
-                    let request = to.run.call(call.into()).request().clone();
+                    let request = run.call(call.into()).request().clone();
                     let submitted = engine.submit(at_instant(now), call, request);
                     submitted.expect("HTTP/2 takes as many calls as HTTP/1");
                 }
@@ -133,16 +115,16 @@ impl<N: Network> Connections<N> {
             return true;
         }
         if version == HttpVersion::Auto {
-            connection.record_protocol_now(to.run);
+            connection.record_protocol_now(run);
             return true;
         }
         let reason = match chosen.map(String::from_utf8_lossy) {
             Some(name) => format!("the server chose {name} (ALPN)"),
             None => "the server chose no protocol (ALPN)".to_owned(),
         };
-        self.record_violation(key, reason.clone(), to.run);
-        to.run.stranger_met();
-        self.fail_and_tell(key, CauseKind::NoProtocol.with(reason), now, to);
+        self.record_violation(key, reason.clone(), run);
+        run.stranger_met();
+        self.fail(key, CauseKind::NoProtocol.with(reason), now);
         false
     }
 
@@ -198,73 +180,62 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Uses the `count` bytes of ciphertext at the beginning of TLS's room. To be followed by a flush.
-    pub(super) fn handle_ciphertext<H: Handler<N>>(
+    /// Uses the `count` bytes of ciphertext at the beginning of TLS's room.
+    pub(super) fn handle_ciphertext(
         &mut self,
         key: ConnectionKey,
         count: usize,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
+        run: &mut Run<'_>,
     ) {
         if let Some(tls) = &mut self.tls {
             tls.fill(count);
         }
-        if self.stage(key) == Some(Stage::Handshaking) {
-            to.run.recorder.handshake_heard(now);
-            self.advance_handshake(key, now, to);
+        if self.connections[key].transport.stage() == Stage::Handshaking {
+            run.recorder.handshake_heard(now);
+            self.advance_handshake(key, now, run);
         }
-        if self.stage(key) == Some(Stage::Established) {
-            self.reading = Some(key);
-            self.use_ciphertext(key, now, to);
-            self.reading = None;
-        }
-        if let Some(tls) = &mut self.tls {
-            tls.discard();
+        let is_established = self.connections[key].transport.is_established();
+        if let Some(reading) = &mut self.reading {
+            reading.source = Source::Records;
+            reading.step = if is_established { Step::Open } else { Step::Used };
         }
     }
 
-    fn stage(&self, key: ConnectionKey) -> Option<Stage> {
-        self.connections.get(key).map(|connection| connection.transport.stage())
-    }
-
-    fn use_ciphertext<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
-        let mut plaintext = self.tls.as_mut().map(Tls::take_plaintext).unwrap_or_default();
-        while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
-            let Some(secured) = connection.transport.secured_mut() else { break };
-            let read = secured.read(tls, &mut plaintext);
-            // A ticket may have come before the bytes of a reply that ends the connection.
-            self.keep_sessions(key, now, to);
-            let Some(connection) = self.connections.get_mut(key) else {
-                // The ticket was all that it waited for.
-                break;
-            };
-            match read {
-                Ok(tls::Read::Plaintext(count)) => {
-                    self.use_bytes(key, &plaintext[..count], now, to);
-                }
-                Ok(tls::Read::Pending) => break,
-                Ok(tls::Read::Closed) => {
-                    self.handle_end(key, now, to);
-                    break;
-                }
-                Err(error) => {
-                    connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
-                    let due = connection.due_of(to.run);
-                    let cause = failure::of_broken_tls(&error);
-                    to.run.recorder.tls_error(due, error.reason);
-                    self.fail_and_tell(key, cause, now, to);
-                    break;
+    /// Opens the next record, if it is complete.
+    pub(super) fn open_record(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, .. } = reading;
+        let (connection, tls) = (&mut self.connections[key], self.tls.as_mut()?);
+        let secured = connection.transport.secured_mut()?;
+        let read = secured.read(tls, &mut self.read_buffer);
+        // A ticket may have come before the bytes of a reply that ends the connection, and be all that it waited for.
+        self.keep_sessions(key, now);
+        match read {
+            Ok(tls::Read::Plaintext(count)) => {
+                reading.fill(0, count, Step::Use);
+                if self.happened.is_empty() {
+                    return self.use_input(reading, run);
                 }
             }
+            Ok(tls::Read::Pending) => reading.step = Step::Used,
+            Ok(tls::Read::Closed) => reading.step = Step::End,
+            Err(error) => {
+                let connection = &mut self.connections[key];
+                connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
+                let due = connection.due_of(run);
+                let cause = failure::of_broken_tls(&error);
+                run.recorder.tls_error(due, error.reason);
+                self.fail(key, cause, now);
+                reading.step = Step::Used;
+            }
         }
-        if let Some(tls) = &mut self.tls {
-            tls.return_plaintext(plaintext);
-        }
+        self.reading = Some(reading);
+        None
     }
 
     /// Keeps the sessions that the server has given for other connections to resume.
-    fn keep_sessions<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
-        let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) else { return };
+    fn keep_sessions(&mut self, key: ConnectionKey, now: Instant) {
+        let (connection, Some(tls)) = (&mut self.connections[key], &mut self.tls) else { return };
         let target = connection.target;
         let Some(secured) = connection.transport.secured_mut().filter(|_| tls.resumes()) else { return };
         let given = secured.take_sessions();
@@ -273,11 +244,11 @@ impl<N: Network> Connections<N> {
         }
         let awaits_ticket = secured.awaits_ticket();
         if let Some(session) = tls.keep(target, given) {
-            self.tell(key, EventKind::TlsSession(session), now, to);
+            self.tell(key, EventKind::TlsSession(session), now);
         }
         if awaits_ticket {
             let now = self.network.now();
-            self.tell(key, EventKind::TicketSettled, now, to);
+            self.tell(key, EventKind::TicketSettled, now);
         }
     }
 
@@ -306,18 +277,13 @@ impl<N: Network> Connections<N> {
     }
 
     /// A connection stayed for a ticket long enough.
-    pub(super) fn give_up_ticket<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+    pub(super) fn give_up_ticket(&mut self, key: ConnectionKey, now: Instant) {
         match &mut self.tls {
             Some(tls) if self.connections[key].transport.is_secured() => {
                 tls.handle_vain_wait(self.connections[key].target);
             }
             _ => self.handle_vain_wait(key),
         }
-        self.tell(key, EventKind::TicketSettled, now, to);
+        self.tell(key, EventKind::TicketSettled, now);
     }
 }

@@ -1,14 +1,14 @@
 //! Connections: everything between calls and sockets.
 //!
 //! ```text
-//!   open, submit, flush, close ──►  Connections  ──► Event: established, answered, lost, …
+//!   open, submit, flush, close ──►  Connections  ──► Event: established, complete, lost, …
 //!                                    │ one each
 //!                                    ├─ Transport   socket, tunnel, TLS
 //!                                    └─ Engine      the protocol
 //! ```
 //!
-//! A command returns its outcome. Events that happen by themselves, because a socket is ready or a deadline has passed, go
-//! to a [`Handler`], which may give further commands before it returns.
+//! A command returns its outcome. Whatever happens by itself, because a socket is ready or a deadline has passed, becomes
+//! events, which [`Connections::poll_event`] returns one by one. Each may be followed by commands before the next is polled.
 
 mod alternatives;
 mod closing;
@@ -26,6 +26,8 @@ mod qlog;
 mod quic;
 mod quic_handshake;
 mod quic_inputs;
+mod reading;
+mod replies;
 mod resumption;
 mod sends;
 mod talks;
@@ -36,13 +38,14 @@ mod transport;
 mod tunnel;
 mod writes;
 
+use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use bytes::BytesMut;
 use httperf_load::page::Link;
 use httperf_plan::Plan;
-use httperf_proto::{CallId, HeaderBlock, Reuse, Undone, http1};
-use httperf_stats::{Failure, FailureCause, Instant, Mismatch};
+use httperf_proto::{CallId, HeaderBlock, ReplySize, Reuse, Undone, http1};
+use httperf_stats::{Failure, FailureCause, Instant};
 use slotmap::{Key, KeyData, SlotMap};
 
 use self::alternatives::Alternatives;
@@ -50,6 +53,7 @@ use self::connection::Connection;
 use self::deadlines::Deadlines;
 use self::protocol::Protocols;
 use self::quic::Quic;
+use self::reading::{Happening, Reading};
 pub(super) use self::resumption::{KeptSession, Resumable};
 use self::timers::Timers;
 use self::tls::Tls;
@@ -79,11 +83,16 @@ pub(super) struct Connections<N: Network> {
     timers: Timers,
     /// Connections that were read as often as a turn allows, and may have more.
     unread: Vec<ConnectionKey>,
-    /// The connection whose bytes are being used.
-    reading: Option<ConnectionKey>,
+    /// What has happened and is not polled yet, in order.
+    happened: VecDeque<Happening>,
+    /// The connection that is being dealt with.
+    reading: Option<Reading>,
+    /// Its calls whose time is over, the first at the end.
+    expired: Vec<CallKey>,
     /// The kernel's stamp of the last segment of the bytes that are being used.
     stamp: Option<Instant>,
     header_cache: http1::HeaderCache,
+    /// Bytes of the connection that is being read: as they came, or as TLS had them.
     read_buffer: Vec<u8>,
     /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.
     arrived: BytesMut,
@@ -115,6 +124,8 @@ pub(super) struct Opening {
 pub(super) struct Event {
     pub(super) connection: ConnectionKey,
     pub(super) owner: Owner,
+    /// The instant at which it is noticed.
+    pub(super) now: Instant,
     pub(super) kind: EventKind,
 }
 
@@ -136,8 +147,8 @@ pub(super) enum EventKind {
     LinksFound { call: CallKey, links: Vec<Link> },
     /// The WebSocket of a call is open, and is to be looked after at this instant.
     Opened { call: CallKey, wake: Option<Instant> },
-    /// A reply is complete and recorded.
-    Answered { call: CallKey, status: u16, reuse: Reuse },
+    /// A reply is complete. It is to be [recorded](Connections::record_reply) before anything else.
+    Complete { call: CallKey, size: ReplySize, reuse: Reuse },
     /// The server has not processed a call. `is_draining`: the connection takes no further calls.
     Returned { call: CallKey, why: Undone, is_draining: bool },
     /// A call failed, and the connection goes on.
@@ -162,28 +173,7 @@ pub(super) struct Lost {
     pub(super) calls: Vec<CallKey>,
 }
 
-/// The receiver of the events of connections.
-pub(super) trait Handler<N: Network> {
-    /// Handles an event. On return, the connection may be gone.
-    fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>);
-
-    /// Judges a complete reply before it is recorded. Returns the check that it failed, if the handler makes any.
-    fn judge(
-        &mut self,
-        call: CallKey,
-        received_at: Instant,
-        wall_clock: &mut dyn FnMut() -> SystemTime,
-        run: &mut Run<'_>,
-    ) -> Option<Mismatch>;
-}
-
-/// The parts of a worker to which inputs of connections go.
-pub(super) struct Sinks<'c, 'a, H> {
-    pub(super) run: &'c mut Run<'a>,
-    pub(super) handler: &'c mut H,
-}
-
-/// The parts of a worker that a handler, or its caller, works with, and the present instant.
+/// The parts of a worker that dispatch works with, and the present instant.
 pub(super) struct Cx<'c, 'a, N: Network> {
     pub(super) connections: &'c mut Connections<N>,
     pub(super) run: &'c mut Run<'a>,
@@ -242,7 +232,9 @@ impl<N: Network> Connections<N> {
             deadlines: Deadlines::default(),
             timers: Timers::default(),
             unread: Vec::new(),
+            happened: VecDeque::new(),
             reading: None,
+            expired: Vec::new(),
             stamp: None,
             header_cache: http1::HeaderCache::default(),
             read_buffer: vec![0; READ_SIZE],

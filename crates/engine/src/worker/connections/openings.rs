@@ -8,10 +8,11 @@ use httperf_proto::Engine;
 use httperf_stats::{CauseKind, Failure, HandshakeFailureClass, Instant};
 
 use super::connection::Connection;
+use super::reading::Step;
 use super::resumption::KeptSession;
 use super::transport::Transport;
 use super::tunnel::Progress;
-use super::{Connections, EventKind, Handler, Opening, Sinks, outcomes, poll_key};
+use super::{Connections, EventKind, Opening, outcomes, poll_key};
 use crate::Network;
 use crate::failure::{self, Awaits};
 use crate::worker::run::Run;
@@ -128,83 +129,89 @@ impl<N: Network> Connections<N> {
     }
 
     /// The socket is connected: asks a proxy for a tunnel, if there is to be one. It has as much time as the socket had.
-    pub(super) fn connected<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+    pub(super) fn connected(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let connection = &mut self.connections[key];
         match &self.tunnels {
             Some(tunnels) => {
                 connection.transport.start_tunnel(tunnels.open(connection.target));
-                self.set_deadline(key, to.run.plan.timeouts.timeout.map(|limit| now + limit));
+                self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| now + limit));
             }
-            None => self.transport_ready(key, now, to),
+            None => self.transport_ready(key, now, run),
         }
     }
 
     /// There is a way to the server. If TLS is to secure it, the handshake begins.
-    fn transport_ready<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+    fn transport_ready(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let connection = &mut self.connections[key];
-        if to.run.plan.recording.kernel_sends.is_some() {
+        if run.plan.recording.kernel_sends.is_some() {
             let waiting = connection.engine.pending().into_iter().map(CallKey::from);
-            let asked = waiting.filter(|&call| to.run.plan.recording.asks_of(to.run.call(call).serial()));
+            let asked = waiting.filter(|&call| run.plan.recording.asks_of(run.call(call).serial()));
             connection.transport.number_sent(&mut self.network, asked);
         }
         if connection.transport.is_secured() {
-            self.start_handshake(key, now, to);
+            self.start_handshake(key, now, run);
         } else {
-            connection.establish(now, to.run);
-            self.tell(key, EventKind::Established, now, to);
+            connection.establish(now, run);
+            self.tell(key, EventKind::Established, now);
         }
     }
 
-    /// Bytes came from a proxy that was asked for a tunnel.
-    pub(super) fn handle_tunnel_bytes<H: Handler<N>>(
+    /// The first `count` bytes in the buffer are of a proxy that was asked for a tunnel.
+    pub(super) fn handle_tunnel_bytes(
         &mut self,
         key: ConnectionKey,
-        bytes: &[u8],
+        count: usize,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
+        run: &mut Run<'_>,
     ) {
-        let mut input = bytes;
-        while let Some(tunnel) = self.connections[key].transport.tunnel_mut() {
-            match tunnel.advance(&mut input) {
-                Progress::Pending => return,
-                Progress::Open => self.connections[key].transport.end_tunnel(),
-                Progress::Refused(status) => {
-                    to.run.tunnel_refused(status);
-                    self.record_insecure_because(key, "the proxy refused a tunnel", to.run);
-                    self.fail_and_tell(key, CauseKind::ProxyRefused.with(status.to_string()), now, to);
-                    return;
-                }
-                Progress::Failed(error) => {
-                    let class = failure::of_protocol(&error, Awaits::Tunnel).class();
-                    self.record_insecure(key, class, to.run);
-                    self.fail_protocol(key, &error, now, to);
-                    return;
-                }
-            }
-        }
-        self.transport_ready(key, now, to);
+        let buffer = std::mem::take(&mut self.read_buffer);
+        let mut input = &buffer[..count];
+        let progress = self.connections[key].transport.tunnel_mut().map(|tunnel| tunnel.advance(&mut input));
         // Bytes of the server may come right behind the reply of the proxy, before anything was sent to it.
-        if let Some(connection) = self.connections.get(key)
-            && !input.is_empty()
-        {
-            match &mut self.tls {
-                Some(tls) if connection.transport.is_secured() => {
-                    tls.room()[..input.len()].copy_from_slice(input);
-                    self.handle_ciphertext(key, input.len(), now, to);
+        let rest = input.len();
+        self.read_buffer = buffer;
+        self.next_step(Step::Used);
+        match progress {
+            None | Some(Progress::Pending) => {}
+            Some(Progress::Open) => {
+                self.connections[key].transport.end_tunnel();
+                self.transport_ready(key, now, run);
+                if rest > 0 {
+                    self.use_behind_tunnel(key, count - rest, count, now, run);
                 }
-                _ => self.handle_bytes(key, input, now, to),
+            }
+            Some(Progress::Refused(status)) => {
+                run.tunnel_refused(status);
+                self.record_insecure_because(key, "the proxy refused a tunnel", run);
+                self.fail(key, CauseKind::ProxyRefused.with(status.to_string()), now);
+            }
+            Some(Progress::Failed(error)) => {
+                let class = failure::of_protocol(&error, Awaits::Tunnel).class();
+                self.record_insecure(key, class, run);
+                self.fail_protocol(key, &error, now, run);
             }
         }
-        self.flush_and_tell(key, now, to);
+    }
+
+    /// Uses the bytes in the buffer from `start` to `end`, which are the server's.
+    fn use_behind_tunnel(
+        &mut self,
+        key: ConnectionKey,
+        start: usize,
+        end: usize,
+        now: Instant,
+        run: &mut Run<'_>,
+    ) {
+        match &mut self.tls {
+            Some(tls) if self.connections[key].transport.is_secured() => {
+                tls.room()[..end - start].copy_from_slice(&self.read_buffer[start..end]);
+                self.handle_ciphertext(key, end - start, now, run);
+            }
+            _ => {
+                if let Some(reading) = &mut self.reading {
+                    reading.fill(start, end, Step::Use);
+                }
+            }
+        }
     }
 }

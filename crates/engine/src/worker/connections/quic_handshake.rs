@@ -10,21 +10,21 @@ use httperf_proto::tls::{EarlyData, Failure as Refusal};
 use httperf_stats::{EarlyRequests, FailureCause, HandshakeFailureClass, HandshakeKind, Instant};
 
 use super::progress::Stage;
-use super::{Connections, EventKind, Handler, Sinks, outcomes};
+use super::{Connections, EventKind, outcomes};
 use crate::Network;
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
 
 impl<N: Network> Connections<N> {
     /// The handshake is complete.
-    pub(super) fn handle_quic_done<H: Handler<N>>(&mut self, key: ConnectionKey, to: &mut Sinks<'_, '_, H>) {
+    pub(super) fn handle_quic_done(&mut self, key: ConnectionKey, run: &mut Run<'_>) {
         let now = self.network.now();
-        self.record_quic_handshake(key, now, to.run);
-        self.tell(key, EventKind::Reached, now, to);
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.establish(now, to.run);
-        connection.record_protocol_now(to.run);
-        self.tell(key, EventKind::Established, now, to);
+        self.record_quic_handshake(key, now, run);
+        self.tell(key, EventKind::Reached, now);
+        let connection = &mut self.connections[key];
+        connection.establish(now, run);
+        connection.record_protocol_now(run);
+        self.tell(key, EventKind::Established, now);
     }
 
     fn record_quic_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
@@ -67,23 +67,15 @@ impl<N: Network> Connections<N> {
 
     /// Keeps the sessions that the server has given for other connections to resume. Returns whether the connection has
     /// stayed for that.
-    pub(super) fn keep_tickets<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        tickets: Vec<Ticket>,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) -> bool {
-        let (Some(connection), Some(quic)) = (self.connections.get(key), &mut self.quic) else {
-            return false;
-        };
+    pub(super) fn keep_tickets(&mut self, key: ConnectionKey, tickets: Vec<Ticket>, now: Instant) -> bool {
+        let (connection, Some(quic)) = (&self.connections[key], &mut self.quic) else { return false };
         if tickets.is_empty() {
             return false;
         }
         let target = connection.target;
         let awaits_ticket = connection.awaits_ticket();
         if let Some(session) = quic.keep(target, tickets) {
-            self.tell(key, EventKind::TlsSession(session), now, to);
+            self.tell(key, EventKind::TlsSession(session), now);
         }
         awaits_ticket
     }

@@ -2,65 +2,65 @@
 
 use httperf_stats::{CauseKind, Instant};
 
-use super::{Connections, EventKind, Handler, Sinks, at_instant};
+use super::replies::Consequence;
+use super::{Connections, EventKind, at_instant};
 use crate::Network;
 use crate::worker::run::{Run, Said};
 use crate::worker::{CallKey, ConnectionKey};
 
 impl<N: Network> Connections<N> {
     /// The server has agreed to the WebSocket of a call.
-    pub(super) fn open_talk<H: Handler<N>>(
+    pub(super) fn open_talk(
         &mut self,
         key: ConnectionKey,
         call: CallKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+        run: &mut Run<'_>,
+    ) -> Consequence {
         let is_http1 = self.connections[key].engine.is_in_order();
-        let said =
-            self.talk(key, call, now, to.run, |run, out| run.talk_opened(call, key, is_http1, now, out));
-        if said.is_broken {
-            self.give_up_talk(key, call, now, to);
-        } else {
-            self.tell(key, EventKind::Opened { call, wake: said.wake }, now, to);
+        let said = self.talk(key, call, now, run, |run, out| run.talk_opened(call, key, is_http1, now, out));
+        match said.is_broken {
+            true => self.give_up_talk(key, call, now, run),
+            false => Consequence::Event(EventKind::Opened { call, wake: said.wake }),
         }
     }
 
     /// Bytes have come on the WebSocket of a call.
-    pub(super) fn hear_talk<H: Handler<N>>(
+    pub(super) fn hear_talk(
         &mut self,
         key: ConnectionKey,
         call: CallKey,
         bytes: &[u8],
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+        run: &mut Run<'_>,
+    ) -> Consequence {
         let stamp = self.stamp;
-        let said = self.talk(key, call, now, to.run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
-        if said.is_broken {
-            self.give_up_talk(key, call, now, to);
+        let said = self.talk(key, call, now, run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
+        match said.is_broken {
+            true => self.give_up_talk(key, call, now, run),
+            false if run.is_behind(call) => Consequence::Behind(call),
+            false => Consequence::None,
         }
     }
 
     /// Something may be due on the WebSocket of a call. Returns the instant at which it is to be looked after again.
-    pub(in crate::worker) fn wake_talk<H: Handler<N>>(
+    pub(in crate::worker) fn wake_talk(
         &mut self,
         call: CallKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
+        run: &mut Run<'_>,
     ) -> Option<Instant> {
-        let key = to.run.talk_connection(call)?;
-        let said = self.talk(key, call, now, to.run, |run, out| run.talk_woken(call, now, out));
-        self.settle_talk(key, call, said, now, to);
+        let key = run.talk_connection(call)?;
+        let said = self.talk(key, call, now, run, |run, out| run.talk_woken(call, now, out));
+        self.settle_talk(key, call, said, now, run);
         said.wake
     }
 
-    /// The run is over: closes the WebSockets that are open.
-    pub(in crate::worker) fn finish_talks<H: Handler<N>>(&mut self, now: Instant, to: &mut Sinks<'_, '_, H>) {
-        for (call, key) in to.run.close_talks() {
-            let said = self.talk(key, call, now, to.run, |run, out| run.talk_finished(call, now, out));
-            self.settle_talk(key, call, said, now, to);
-        }
+    /// The run is over: closes the WebSocket of a call.
+    pub(in crate::worker) fn finish_talk(&mut self, call: CallKey, now: Instant, run: &mut Run<'_>) {
+        let Some(key) = run.talk_connection(call) else { return };
+        let said = self.talk(key, call, now, run, |run, out| run.talk_finished(call, now, out));
+        self.settle_talk(key, call, said, now, run);
     }
 
     /// Lets the WebSocket of a call act, and takes what it has for the server.
@@ -92,36 +92,36 @@ impl<N: Network> Connections<N> {
     }
 
     /// Sends what a WebSocket has said, outside the reading of its connection.
-    fn settle_talk<H: Handler<N>>(
+    fn settle_talk(
         &mut self,
         key: ConnectionKey,
         call: CallKey,
         said: Said,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
+        run: &mut Run<'_>,
     ) {
-        if said.is_broken {
-            self.give_up_talk(key, call, now, to);
-        } else {
-            self.settle(key, now, to);
+        if !said.is_broken {
+            self.settle(key, now, run);
+        } else if let Consequence::Event(kind) = self.give_up_talk(key, call, now, run) {
+            self.tell(key, kind, now);
         }
     }
 
     /// Gives up a WebSocket whose server has broken the protocol: over HTTP/1 with its connection.
-    fn give_up_talk<H: Handler<N>>(
+    fn give_up_talk(
         &mut self,
         key: ConnectionKey,
         call: CallKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+        run: &mut Run<'_>,
+    ) -> Consequence {
         let connection = &mut self.connections[key];
-        let cause = to.run.take_talk_fault(call).unwrap_or(CauseKind::WebSocketUnread.into());
+        let cause = run.take_talk_fault(call).unwrap_or(CauseKind::WebSocketUnread.into());
         if connection.engine.is_in_order() {
-            self.fail_and_tell(key, cause, now, to);
-            return;
+            self.fail(key, cause, now);
+            return Consequence::Failure;
         }
-        connection.cancel(call, now, to.run);
-        self.tell(key, EventKind::CallFailed { call, cause }, now, to);
+        connection.cancel(call, now, run);
+        Consequence::Event(EventKind::CallFailed { call, cause })
     }
 }

@@ -2,128 +2,134 @@
 
 use httperf_stats::{Failure, Instant};
 
-use super::connection::Connection;
 use super::progress::Stage;
-use super::{Connections, Cx, EventKind, Handler, Sinks, poll_key};
+use super::reading::{Reading, Step};
+use super::{Connections, Event, EventKind, poll_key};
 use crate::Network;
 use crate::failure::{self, Awaits};
-use crate::worker::{CallKey, ConnectionKey};
+use crate::worker::ConnectionKey;
+use crate::worker::run::Run;
 
 impl<N: Network> Connections<N> {
     /// The deadline of a connection has come.
-    pub(in crate::worker) fn time_out<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
+    pub(in crate::worker) fn time_out(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let Some(connection) = self.connections.get(key) else { return };
         // The poller tells of a limited number of sockets at once. After a pause of this program, bytes that came in
         // time may not have had their turn yet: they have it now.
         if connection.transport.stage() == Stage::Connecting {
             let ready = self.network.readiness(connection.transport.socket(), poll_key(key));
-            self.handle_ready(&ready, now, to);
+            self.handle_ready(&ready, now, run);
         } else {
-            self.read_any(key, now, to);
-            if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
-                self.flush_and_tell(key, now, to);
-            }
+            self.begin_reading(self.reading_of(key, now));
         }
-        if self.connections.contains_key(key) && self.end_late(key, now, to) {
+        self.reading.get_or_insert(Reading::new(key, Step::Late, now)).last = Step::Late;
+    }
+
+    /// The deadline of a connection has come, and what came in time is read.
+    pub(super) fn handle_late(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        let has_models = run.plan.replies.streams.model.is_some();
+        let is_late = |call| run.linger(call).is_some_and(|deadline| deadline <= now);
+        let ends_complete = has_models && self.pending(key).any(is_late);
+        self.next_step(match has_models {
+            true if ends_complete => Step::EndComplete,
+            true => Step::StillLate,
+            false => Step::TimeOut,
+        });
+        if self.connections[key].wants_write() {
+            self.flush(key, now, run);
+        }
+    }
+
+    /// A deadline has come, perhaps only that of replies which are complete for their users, and which have ended.
+    pub(super) fn handle_still_late(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        self.next_step(Step::TimeOut);
+        if self.connections[key].wants_write() {
+            self.flush(key, now, run);
+        }
+        let connection = &self.connections[key];
+        // Without a time limit, only such a reply had a deadline.
+        if run.plan.timeouts.reply().is_some()
+            || !connection.engine.is_in_order()
+            || !connection.transport.is_established()
+            || connection.awaits_ticket()
+        {
             return;
         }
-        let Some(connection) = self.connections.get(key) else { return };
+        let next = connection.front_deadline(run);
+        self.set_deadline(key, next);
+        if next.is_none_or(|next| next > now) {
+            self.next_step(Step::Done);
+        }
+    }
+
+    /// Gives up what has a deadline that has come: calls, the wait for a ticket, or the connection.
+    pub(super) fn give_up(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        self.next_step(Step::Done);
+        let connection = &self.connections[key];
         let awaits_ticket = connection.awaits_ticket();
         let is_settled = connection.is_idle() && !awaits_ticket;
         if is_settled || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
             return;
         }
-        if let Some(expired) = connection.expired(now, to.run) {
+        if let Some(expired) = connection.expired(now, run) {
             self.set_deadline(key, expired.next);
-            self.cancel(key, &expired.calls, now, to);
+            self.expired.extend(expired.calls.into_iter().rev());
+            self.next_step(if self.expired.is_empty() { Step::EndDrained } else { Step::Cancel });
             return;
         }
         if awaits_ticket {
-            self.give_up_ticket(key, now, to);
+            self.give_up_ticket(key, now);
             return;
         }
-        let awaits = connection.awaits(to.run);
+        let awaits = connection.awaits(run);
         // What has come of a reply may be no part of one: then more of it is awaited in vain.
         let cause = match connection.engine.foreign() {
             Some(foreign) => failure::of_foreign(&foreign),
             None => failure::of_timeout(awaits).into(),
         };
-        self.record_insecure(key, Failure::ClientTimeout, to.run);
+        self.record_insecure(key, Failure::ClientTimeout, run);
         // Where its calls have nothing in common but the connection, each of them counts.
         let connection = &self.connections[key];
-        if connection.calls_end_alone(to.run) {
+        if connection.calls_end_alone(run) {
             for call in connection.engine.pending().into_iter().skip(1) {
-                let due = to.run.call(call.into()).intended();
-                to.run.recorder.failed(due, cause.clone());
+                let due = run.call(call.into()).intended();
+                run.recorder.failed(due, cause.clone());
             }
         }
-        self.fail_and_tell(key, cause, now, to);
+        self.fail(key, cause, now);
     }
 
-    /// A deadline has come, perhaps that of a reply which is complete for its user. Returns whether nothing else is late.
-    fn end_late<H: Handler<N>>(
+    /// Gives up the next call whose time is over, of a connection that goes on.
+    pub(super) fn cancel_next(
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) -> bool {
-        if to.run.plan.replies.streams.model.is_none() {
-            return false;
-        }
-        let is_late = |call| to.run.linger(call).is_some_and(|deadline| deadline <= now);
-        if self.pending(key).any(is_late) {
-            self.end_complete(key, now, to);
-        }
-        let Some(connection) = self.connections.get(key) else { return true };
-        if connection.wants_write() {
-            self.flush_and_tell(key, now, to);
-        }
-        let Some(connection) = self.connections.get(key) else { return true };
-        // Without a time limit, only such a reply had a deadline.
-        if to.run.plan.timeouts.reply().is_some()
-            || !connection.engine.is_in_order()
-            || !connection.transport.is_established()
-            || connection.awaits_ticket()
-        {
-            return false;
-        }
-        let next = connection.front_deadline(to.run);
-        self.set_deadline(key, next);
-        next.is_none_or(|next| next > now)
+        run: &mut Run<'_>,
+    ) -> Option<Event> {
+        let Some(call) = self.expired.pop() else {
+            self.next_step(Step::EndDrained);
+            self.flush(key, now, run);
+            return None;
+        };
+        let awaits = match run.call(call) {
+            call if call.is_talking() => Awaits::Message,
+            call if call.is_answering() => Awaits::Body,
+            call if call.is_written() => Awaits::Reply,
+            _ => Awaits::Request,
+        };
+        self.connections[key].cancel(call, now, run);
+        let kind = EventKind::CallFailed { call, cause: failure::of_timeout(awaits).into() };
+        Some(self.event(key, kind, now))
     }
 
-    /// Gives up calls of a connection that goes on, unless they were all that it was kept for.
-    fn cancel<H: Handler<N>>(
+    /// Ends a connection whose calls, some of which were given up, were all that it was kept for.
+    pub(super) fn end_drained(
         &mut self,
         key: ConnectionKey,
-        calls: &[CallKey],
         now: Instant,
-        to: &mut Sinks<'_, '_, H>,
-    ) {
-        for &call in calls {
-            // The handler may have ended the connection, and with it the other calls.
-            let Some(connection) = self.connections.get_mut(key) else { break };
-            let awaits = match to.run.call(call) {
-                call if call.is_talking() => Awaits::Message,
-                call if call.is_answering() => Awaits::Body,
-                call if call.is_written() => Awaits::Reply,
-                _ => Awaits::Request,
-            };
-            connection.cancel(call, now, to.run);
-            let kind = EventKind::CallFailed { call, cause: failure::of_timeout(awaits).into() };
-            self.tell(key, kind, now, to);
-        }
-        if !calls.is_empty() {
-            self.flush_and_tell(key, now, to);
-        }
-        if self.connections.get(key).is_some_and(Connection::is_drained) {
-            let event = self.end(key, now, to.run);
-            to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-        }
+        run: &mut Run<'_>,
+    ) -> Option<Event> {
+        self.next_step(Step::Done);
+        self.connections[key].is_drained().then(|| self.end(key, now, run))
     }
 }

@@ -12,15 +12,11 @@ use super::progress::Stage;
 use super::resumption::{KeptSession, ResumptionPool};
 use crate::worker::READ_SIZE;
 
-/// Plaintext opened at once: a record holds no more (RFC 8446, section 5.1).
-const RECORD_SIZE: usize = 16 * 1024;
-
 /// The library's context, and the buffers and sessions that all secured connections of a worker share.
 pub(super) struct Tls {
     context: Context,
     /// Lent to one connection at a time, and empty of bytes to send in between.
     lane: Lane,
-    plaintext: Vec<u8>,
     /// Bytes about to be sealed; empty in between.
     sealing: Vec<u8>,
     resumption: Resumption,
@@ -33,7 +29,6 @@ impl Tls {
         Self {
             context,
             lane: Lane::new(READ_SIZE),
-            plaintext: vec![0; RECORD_SIZE],
             sealing: Vec::new(),
             resumption: plan.tls.as_ref().map_or(Resumption::Never, |tls| tls.resumption),
             pools: plan.targets.iter().map(|_| ResumptionPool::new(plan.limits.tls_sessions)).collect(),
@@ -81,15 +76,6 @@ impl Tls {
     /// Drops ciphertext that a connection which failed has left: it must not meet the next.
     pub(super) fn discard(&mut self) {
         self.lane.discard();
-    }
-
-    /// Lends the buffer for plaintext. It is to be [given back](Self::return_plaintext).
-    pub(super) fn take_plaintext(&mut self) -> Vec<u8> {
-        mem::take(&mut self.plaintext)
-    }
-
-    pub(super) fn return_plaintext(&mut self, buffer: Vec<u8>) {
-        self.plaintext = buffer;
     }
 
     pub(super) fn resumes(&self) -> bool {

@@ -7,7 +7,7 @@ use httperf_stats::{Failure, Instant};
 
 use super::connection::Connection;
 use super::progress::Write;
-use super::{Connections, Event, at_instant, poll_key};
+use super::{Connections, at_instant, poll_key};
 use crate::Network;
 use crate::failure::{self, Awaits};
 use crate::worker::run::Run;
@@ -39,31 +39,24 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Sends the calls that a connection was given, as far as its socket takes them. Returns the event if that ends
-    /// the connection.
+    /// Sends the calls that a connection was given, as far as its socket takes them.
     #[inline]
-    pub(in crate::worker) fn flush_submitted(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) -> Option<Event> {
+    pub(in crate::worker) fn flush_submitted(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         if self.connections[key].engine.wants_write() {
-            return self.flush(key, now, run);
+            self.flush(key, now, run);
+        } else {
+            // A call that waits for a stream has its time limit as well.
+            self.refresh_deadline(key, run);
         }
-        // A call that waits for a stream has its time limit as well.
-        self.refresh_deadline(key, run);
-        None
     }
 
-    /// Writes until everything is written or the socket takes no more. Returns the event if that ends the connection.
+    /// Writes until everything is written or the socket takes no more.
     ///
     /// Not while the same connection's bytes are being used: what follows a reply there cannot answer a request that
     /// goes out only now. It is flushed once they are used up.
-    pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) -> Option<Event> {
-        let connection = self.connections.get(key)?;
-        if self.reading == Some(key) || connection.transport.is_broken() {
-            return None;
+    pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        if self.is_in_use(key) || self.connections[key].transport.is_broken() {
+            return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
         let outcome = self.write_out(key, &mut buffer, now, run);
@@ -74,10 +67,9 @@ impl<N: Network> Connections<N> {
                 if self.quic.is_some() {
                     self.set_timer(key);
                 }
-                None
             }
-            Err(error) if self.drain_before_close(key, &error) => None,
-            Err(error) => Some(self.fail_io(key, &error, now, run)),
+            Err(error) if self.drain_before_close(key, &error) => {}
+            Err(error) => self.fail_io(key, error, now),
         }
     }
 

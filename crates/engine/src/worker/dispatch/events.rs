@@ -1,20 +1,16 @@
 //! The consequences of events, as all workloads have them in common.
 
-use std::time::SystemTime;
-
 use httperf_proto::{HeaderBlock, Reuse};
-use httperf_stats::{Instant, Mismatch};
 
 use super::policy::{Answered, Dispatch, Loss, Policy, Timer};
 use crate::Network;
 use crate::worker::CallKey;
 use crate::worker::connections::{Cx, Event, EventKind};
-use crate::worker::run::Run;
 
 impl<'a, P: Policy<'a>> Dispatch<'a, P> {
     /// Handles an event. On return, its connection may be gone.
     pub(super) fn handle<N: Network>(&mut self, event: Event, cx: &mut Cx<'_, '_, N>) {
-        let Event { connection, owner, kind } = event;
+        let Event { connection, owner, kind, .. } = event;
         match kind {
             EventKind::Reached => {
                 self.sessions[owner.session].is_unreached = false;
@@ -39,7 +35,9 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
                     self.set_timer(at, Timer::Talk(call));
                 }
             }
-            EventKind::Answered { call, status, reuse } => {
+            EventKind::Complete { call, size, reuse } => {
+                let mismatch = P::judge(self, call, cx);
+                let status = cx.connections.record_reply(connection, (call, size), mismatch, cx.now, cx.run);
                 let is_last = reuse == Reuse::Close;
                 self.handle_answered(Answered { connection, owner, call, status, is_last }, cx);
             }
@@ -69,18 +67,6 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
                 }
             }
         }
-    }
-
-    /// Judges a complete reply before it is recorded. Returns the check that it failed.
-    #[inline]
-    pub(super) fn judge(
-        &mut self,
-        call: CallKey,
-        received_at: Instant,
-        wall_clock: &mut dyn FnMut() -> SystemTime,
-        run: &mut Run<'_>,
-    ) -> Option<Mismatch> {
-        P::judge(self, call, received_at, wall_clock, run)
     }
 
     /// Takes the cookies and the objects that a header block has.

@@ -22,21 +22,16 @@ mod source;
 mod turns;
 mod workloads;
 
-use std::time::SystemTime;
-
 use httperf_plan::{Plan, Shard, Workload};
-use httperf_stats::{Instant, Mismatch};
+use httperf_stats::Instant;
 
-use self::policy::{Dispatch, Timer};
+use self::policy::Dispatch;
 use self::workloads::{ConnectionPool, Replaying, ScenarioVisits, SingleConnections, UserSessions};
-use super::connections::{Cx, Event, Handler, Sinks};
+use super::RecordedRequests;
+use super::connections::{Cx, Event};
 use super::phases::Phases;
 use super::run::Run;
-use super::{CallKey, RecordedRequests};
 use crate::Network;
-
-/// Events, timers or deadlines handled before the worker looks for arrivals again.
-const EVENTS_PER_LOOK: usize = 16;
 
 /// The dispatch of the workload that a plan has.
 pub(super) struct AnyDispatch<'a>(Any<'a>);
@@ -141,61 +136,26 @@ impl<'a> AnyDispatch<'a> {
         ask!(&mut self.0, dispatch => dispatch.start_due(phases, cx));
     }
 
-    /// Counts one of the things that a turn does, and looks for arrivals after each [`EVENTS_PER_LOOK`] of them.
-    pub(super) fn look_for_arrivals<N: Network>(
-        &mut self,
-        done: &mut usize,
-        phases: &Phases,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
-        *done += 1;
-        if done.is_multiple_of(EVENTS_PER_LOOK) {
-            let now = cx.connections.now();
-            self.start_due(phases, &mut Cx { connections: cx.connections, run: cx.run, now });
-        }
+    /// Returns whether a timer is over.
+    #[inline]
+    pub(super) fn has_timer(&self, now: Instant) -> bool {
+        ask!(&self.0, dispatch => dispatch.has_timer(now))
     }
 
-    /// Takes the actions of timers that are over.
-    pub(super) fn fire_timers<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
-        let mut fired = 0;
-        while ask!(&self.0, dispatch => dispatch.has_timer(cx.now))
-            && let Some((at, timer)) = ask!(&mut self.0, dispatch => dispatch.pop_timer())
-        {
-            match timer {
-                Timer::Think(session) => {
-                    ask!(&mut self.0, dispatch => dispatch.resume_session(session, at, cx));
-                }
-                Timer::Retry(session, slot) => {
-                    ask!(&mut self.0, dispatch => dispatch.retry_slot(session, slot as usize, cx));
-                }
-                Timer::Again(session, slot, call) => {
-                    ask!(&mut self.0, dispatch => dispatch.end_pause(session, slot as usize, call, cx));
-                }
-                Timer::Talk(call) => self.wake_talk(call, at, cx),
-            }
-            self.look_for_arrivals(&mut fired, phases, cx);
-        }
+    /// Takes the action of the timer that is the first to be over.
+    pub(super) fn fire_timer<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        ask!(&mut self.0, dispatch => dispatch.fire_timer(cx));
     }
 
-    /// Something is due on a WebSocket since `at`.
-    fn wake_talk<N: Network>(&mut self, call: CallKey, at: Instant, cx: &mut Cx<'_, '_, N>) {
-        if cx.run.find_call(call).is_none() {
-            return;
-        }
-        let now = cx.connections.now();
-        cx.run.recorder.timer_fired(at, now);
-        let mut to = Sinks { run: cx.run, handler: self };
-        if let Some(next) = cx.connections.wake_talk(call, now, &mut to) {
-            ask!(&mut self.0, dispatch => dispatch.set_timer(next, Timer::Talk(call)));
-        }
+    /// Handles an event. On return, its connection may be gone.
+    #[inline]
+    pub(super) fn handle<N: Network>(&mut self, event: Event, cx: &mut Cx<'_, '_, N>) {
+        ask!(&mut self.0, dispatch => dispatch.handle(event, cx));
     }
 
-    /// Nothing more is offered: connections issue no further calls, and WebSockets are closed.
+    /// Nothing more is offered: connections issue no further calls.
     pub(super) fn cut<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
         ask!(&mut self.0, dispatch => dispatch.cut(cx));
-        if cx.run.plan.opens_websockets() {
-            cx.connections.finish_talks(cx.now, &mut Sinks { run: cx.run, handler: self });
-        }
     }
 
     /// Starts what has waited for the end of something else in this turn: calls go to connections that failures have freed,
@@ -218,23 +178,5 @@ impl<'a> AnyDispatch<'a> {
     /// Records the arrivals that were due before `end` and have not started. `was_full`: they waited for room then.
     pub(super) fn record_missed(&mut self, end: Instant, was_full: bool, run: &mut Run<'_>, now: Instant) {
         ask!(&mut self.0, dispatch => dispatch.record_missed(end, was_full, run, now));
-    }
-}
-
-impl<N: Network> Handler<N> for AnyDispatch<'_> {
-    #[inline]
-    fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>) {
-        ask!(&mut self.0, dispatch => dispatch.handle(event, cx));
-    }
-
-    #[inline]
-    fn judge(
-        &mut self,
-        call: CallKey,
-        received_at: Instant,
-        wall_clock: &mut dyn FnMut() -> SystemTime,
-        run: &mut Run<'_>,
-    ) -> Option<Mismatch> {
-        ask!(&mut self.0, dispatch => dispatch.judge(call, received_at, wall_clock, run))
     }
 }

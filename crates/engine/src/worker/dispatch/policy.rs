@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
-use std::time::SystemTime;
 
 use httperf_load::page::Link;
 use httperf_plan::{Excess, Plan, Shard};
@@ -196,12 +195,10 @@ pub(super) trait Policy<'a>: Sized {
 
     /// Judges a complete reply before it is recorded. Returns the check that it failed.
     #[inline]
-    fn judge(
+    fn judge<N: Network>(
         _dispatch: &mut Dispatch<'a, Self>,
         _call: CallKey,
-        _received_at: Instant,
-        _wall_clock: &mut dyn FnMut() -> SystemTime,
-        _run: &mut Run<'_>,
+        _cx: &mut Cx<'_, '_, N>,
     ) -> Option<Mismatch> {
         None
     }

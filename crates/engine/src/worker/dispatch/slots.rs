@@ -62,20 +62,16 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
 
     /// Sends the calls that the session's connections were given.
     pub(super) fn flush_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        let mut slot = 0;
-        while self.sessions.get(key).is_some_and(|session| slot < session.slots.len()) {
-            self.flush_slot(Owner { session: key, slot }, cx);
-            slot += 1;
+        for connection in self.sessions[key].slots.iter().filter_map(|slot| slot.connection) {
+            cx.connections.flush_submitted(connection, cx.now, cx.run);
         }
     }
 
     /// Sends the calls that a slot's connection was given.
     fn flush_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let slot = self.sessions.get(owner.session).and_then(|session| session.slots.get(owner.slot));
-        if let Some(connection) = slot.and_then(|slot| slot.connection)
-            && let Some(event) = cx.connections.flush_submitted(connection, cx.now, cx.run)
-        {
-            self.handle(event, cx);
+        if let Some(connection) = slot.and_then(|slot| slot.connection) {
+            cx.connections.flush_submitted(connection, cx.now, cx.run);
         }
     }
 }

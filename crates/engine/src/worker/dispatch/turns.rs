@@ -10,7 +10,7 @@ use super::policy::{Dispatch, Policy, Timer, Unit};
 use crate::worker::connections::{Cx, Owner};
 use crate::worker::phases::Phases;
 use crate::worker::run::Run;
-use crate::worker::{RecordedRequests, SessionKey};
+use crate::worker::{CallKey, RecordedRequests, SessionKey};
 use crate::{Network, Observation};
 
 /// Arrivals started in a turn before the worker looks for replies again, so that a generator that fell behind does not
@@ -163,32 +163,37 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         self.timers.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
-    /// Takes the timer that is the first to be over.
-    pub(super) fn pop_timer(&mut self) -> Option<(Instant, Timer)> {
-        self.timers.pop().map(|Reverse(timer)| timer)
-    }
-
-    /// The pause of a session is over since `at`.
-    pub(super) fn resume_session<N: Network>(
-        &mut self,
-        session: SessionKey,
-        at: Instant,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
-        cx.run.recorder.timer_fired(at, cx.connections.now());
-        P::resumed(self, session, cx);
+    /// Takes the action of the timer that is the first to be over.
+    pub(super) fn fire_timer<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        let Some(Reverse((at, timer))) = self.timers.pop() else { return };
+        match timer {
+            Timer::Think(session) => {
+                cx.run.recorder.timer_fired(at, cx.connections.now());
+                P::resumed(self, session, cx);
+            }
+            Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, cx),
+            Timer::Again(session, slot, call) => self.end_pause(session, slot as usize, call, cx),
+            Timer::Talk(call) => self.wake_talk(call, at, cx),
+        }
     }
 
     /// The pause of a slot is over that tries again to connect.
-    pub(super) fn retry_slot<N: Network>(
-        &mut self,
-        session: SessionKey,
-        slot: usize,
-        cx: &mut Cx<'_, '_, N>,
-    ) {
+    fn retry_slot<N: Network>(&mut self, session: SessionKey, slot: usize, cx: &mut Cx<'_, '_, N>) {
         if let Some(retrying) = self.sessions.get_mut(session) {
             retrying.slots[slot].is_waiting = false;
             self.drive_slot(Owner { session, slot }, cx);
+        }
+    }
+
+    /// Something is due on a WebSocket since `at`.
+    fn wake_talk<N: Network>(&mut self, call: CallKey, at: Instant, cx: &mut Cx<'_, '_, N>) {
+        if cx.run.find_call(call).is_none() {
+            return;
+        }
+        let now = cx.connections.now();
+        cx.run.recorder.timer_fired(at, now);
+        if let Some(next) = cx.connections.wake_talk(call, now, cx.run) {
+            self.set_timer(next, Timer::Talk(call));
         }
     }
 

@@ -83,16 +83,16 @@ impl Run<'_> {
         });
     }
 
-    /// The run's time is over: nothing new is said on WebSockets, but for those that go on. Returns the others that are
-    /// open, with their connections.
-    pub(in crate::worker) fn close_talks(&mut self) -> Vec<(CallKey, ConnectionKey)> {
+    /// The run's time is over: nothing new is said on WebSockets, but for those that go on. Returns the calls of the others
+    /// that are open.
+    pub(in crate::worker) fn close_talks(&mut self) -> Vec<CallKey> {
+        if !self.plan.opens_websockets() {
+            return Vec::new();
+        }
         self.is_closing = true;
         let plan = self.plan;
-        let open = |(key, call): (CallKey, &Call)| {
-            let talk = call.talk().filter(|talk| !talk.goes_on(plan))?;
-            Some((key, talk.connection()?))
-        };
-        self.calls.iter().filter_map(open).collect()
+        let is_open = |call: &Call| call.talk().is_some_and(|talk| !talk.goes_on(plan) && talk.is_open());
+        self.calls.iter().filter(|(_, call)| is_open(call)).map(|(key, _)| key).collect()
     }
 
     /// Returns the connection of a call's WebSocket, if that is open.

@@ -110,13 +110,13 @@ impl<'a> Policy<'a> for ScenarioVisits<'a> {
     }
 
     /// Judges a complete reply to a step. Returns its first failure.
-    fn judge(
+    fn judge<N: Network>(
         dispatch: &mut Dispatch<'a, Self>,
         call: CallKey,
-        received_at: Instant,
-        wall_clock: &mut dyn FnMut() -> SystemTime,
-        run: &mut Run<'_>,
+        cx: &mut Cx<'_, '_, N>,
     ) -> Option<Mismatch> {
+        let received_at = cx.connections.received_at(cx.now, cx.run);
+        let (mut wall_clock, run) = (|| cx.connections.wall_clock(), &mut *cx.run);
         let kept = run.take_kept(call);
         let (head, body) =
             kept.as_deref().map_or((&b""[..], Ok(&b""[..])), |kept| (kept.head(), kept.body()));
@@ -124,7 +124,7 @@ impl<'a> Policy<'a> for ScenarioVisits<'a> {
         let session = dispatch.sessions.get_mut(run.call(call).session())?;
         let reply = Reply { status, head, read_values, body, duration, redirects: &[] };
         let judged = Judged { call, intended, reply };
-        let mismatch = dispatch.policy.judge_reply(&mut session.own, &judged, wall_clock, run);
+        let mismatch = dispatch.policy.judge_reply(&mut session.own, &judged, &mut wall_clock, run);
         run.give_back(kept);
         mismatch
     }
