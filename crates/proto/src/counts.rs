@@ -1,4 +1,42 @@
-//! Counts by code and by reason, as the connections of HTTP/2 and HTTP/3 keep them.
+//! Counts as the connections of HTTP/2 and HTTP/3 keep them.
+
+use crate::Code;
+
+/// Counts of what happened on a connection since they were last taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Streams opened.
+    pub streams: u64,
+    /// The largest number of streams open at once.
+    pub concurrent_max: u64,
+    /// The sum over opened streams of how many were open then, itself included.
+    pub concurrent_sum: u64,
+    /// Calls that the peer said it had not processed.
+    pub unprocessed: u64,
+    /// Streams that the peer reset, by code.
+    pub resets_received: Vec<(Code, u64)>,
+    /// Streams that we reset, by reason.
+    pub resets_sent: Vec<(&'static str, u64)>,
+    /// GOAWAY frames of the peer, by code: those of HTTP/3 have none, and count as without an error.
+    pub goaways: Vec<(Code, u64)>,
+    /// The sizes of the header fields sent.
+    pub headers_sent: Compressed,
+    /// The sizes of the header fields received.
+    pub headers_received: Compressed,
+    /// Bytes taken by the transport, if they are a stream.
+    pub bytes_sent: u64,
+    /// Bytes that came from the transport, if they are a stream.
+    pub bytes_received: u64,
+}
+
+impl Counts {
+    /// A stream is opened, with which `open` are.
+    pub(crate) fn add_stream(&mut self, open: u64) {
+        self.streams += 1;
+        self.concurrent_sum += open;
+        self.concurrent_max = self.concurrent_max.max(open);
+    }
+}
 
 /// The effect of header compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +55,7 @@ impl Compressed {
 }
 
 /// An error code, which the peer chooses.
-pub(crate) trait PeerCode: Copy + PartialEq {
+pub(crate) trait PeerCode: Copy + Into<Code> {
     /// The code that unknown ones may be taken for.
     const OTHER: Self;
 
@@ -30,10 +68,10 @@ const CODES_MAX: usize = 64;
 
 /// Counts a code. There is a place for each with a name; of others, those beyond [`CODES_MAX`] count as
 /// [`OTHER`](PeerCode::OTHER).
-pub(crate) fn count_code<C: PeerCode>(counts: &mut Vec<(C, u64)>, code: C) {
-    let has_place =
-        code.is_named() || counts.len() < CODES_MAX || counts.iter().any(|&(known, _)| known == code);
-    count(counts, if has_place { code } else { C::OTHER });
+pub(crate) fn count_code<C: PeerCode>(counts: &mut Vec<(Code, u64)>, code: C) {
+    let is_known = |code: Code| counts.iter().any(|&(known, _)| known == code);
+    let has_place = code.is_named() || counts.len() < CODES_MAX || is_known(code.into());
+    count(counts, if has_place { code.into() } else { C::OTHER.into() });
 }
 
 /// Counts a name, one of a few.
@@ -53,7 +91,8 @@ mod tests {
     fn counted<C: PeerCode>(codes: impl Iterator<Item = C>, some: [C; 3]) -> (usize, [u64; 3]) {
         let mut counts = Vec::new();
         codes.for_each(|code| count_code(&mut counts, code));
-        let of = |code| counts.iter().find(|&&(known, _)| known == code).map_or(0, |&(_, count)| count);
+        let of =
+            |code: C| counts.iter().find(|(known, _)| *known == code.into()).map_or(0, |&(_, count)| count);
         (counts.len(), some.map(of))
     }
 

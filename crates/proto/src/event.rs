@@ -187,6 +187,18 @@ pub enum Code {
     Http3(http3::ErrorCode),
 }
 
+impl From<http2::ErrorCode> for Code {
+    fn from(code: http2::ErrorCode) -> Self {
+        Self::Http2(code)
+    }
+}
+
+impl From<http3::ErrorCode> for Code {
+    fn from(code: http3::ErrorCode) -> Self {
+        Self::Http3(code)
+    }
+}
+
 impl Code {
     /// Returns its name in the standards; in digits if it has none.
     #[must_use]

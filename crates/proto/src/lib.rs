@@ -27,7 +27,8 @@ pub mod tls;
 mod token;
 pub mod websocket;
 
-pub use engine::{Engine, Full, Protocol};
+pub use counts::{Compressed, Counts};
+pub use engine::{ByteStream, Engine, Full, Protocol};
 pub use event::{
     Awaited, CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent, Stall, Undone,
 };

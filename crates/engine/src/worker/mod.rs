@@ -74,6 +74,8 @@ pub struct Worker<'a, N: Network> {
     run: Run<'a>,
     dispatch: AnyDispatch<'a>,
     connections: Connections<N>,
+    /// Bytes of the connection that is being read.
+    buffer: Vec<u8>,
     phases: Phases,
     ticks: Ticks,
     /// Time from the start to the beginning.
@@ -109,6 +111,7 @@ impl<'a, N: Network> Worker<'a, N> {
             run: Run::new(plan, shard, recorder, observer, start),
             dispatch: AnyDispatch::new(plan, shard, start),
             connections: Connections::new(plan, security, network),
+            buffer: vec![0; READ_SIZE],
             ticks: Ticks::new(plan, start, phases.measured_from()),
             phases,
             begun_late: Duration::ZERO,
@@ -222,14 +225,16 @@ impl<'a, N: Network> Worker<'a, N> {
     fn act(&mut self, now: Instant, act: impl FnOnce(&mut AnyDispatch<'a>, &Phases, &mut Cx<'_, 'a, N>)) {
         let (dispatch, phases, mut cx) = self.parts(now);
         act(dispatch, phases, &mut cx);
-        self.handle_events();
+        if self.connections.has_happened() {
+            self.handle_events();
+        }
     }
 
     /// Handles the events of connections, one after the other, until none is left. To be called after everything that may
     /// have led to one.
     #[inline]
     fn handle_events(&mut self) {
-        while let Some(event) = self.connections.poll_event(&mut self.run) {
+        while let Some(event) = self.connections.poll_event(&mut self.buffer, &mut self.run) {
             let (dispatch, _, mut cx) = self.parts(event.now);
             dispatch.handle(event, &mut cx);
         }
@@ -270,7 +275,7 @@ impl<'a, N: Network> Worker<'a, N> {
             // The bytes of the others took their time to read.
             let now = self.connections.now();
             self.start_due(now);
-            self.connections.read_on(key, now, &mut self.run);
+            self.connections.read_on(key, now);
             self.handle_events();
         }
     }

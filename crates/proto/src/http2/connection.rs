@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::counts::Counts;
 use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{ErrorCode, RstStream};
 use super::hpack::{DEFAULT_TABLE_SIZE, Decoder, Encoder};
@@ -11,7 +10,7 @@ use super::outgoing::Outgoing;
 use super::reply::HeaderDecoder;
 use super::streams::{Queue, Stream, Streams, Upload};
 use super::{Options, PeerSettings};
-use crate::counts::count;
+use crate::counts::{Counts, count};
 use crate::request::Request;
 use crate::{Awaited, CallId, Event, ProtocolError, Reuse, Stall};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Phase};
-use super::counts::Counts;
 use super::frame::{ErrorCode, GoAway, Reader};
 use super::{Options, PeerSettings};
+use crate::counts::Counts;
 use crate::request::Request;
 use crate::{CallId, Event, Full, ProtocolError, Sent, Stall};
 

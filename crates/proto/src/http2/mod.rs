@@ -13,7 +13,6 @@
 //! bodies without a window stay where they are until the peer makes room, and how long that took is reported.
 
 mod connection;
-mod counts;
 mod engine;
 mod flow;
 mod frame;
@@ -29,11 +28,9 @@ mod tests;
 
 use thiserror::Error;
 
-pub use self::counts::Counts;
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
 pub use self::options::{Limits, Options, PeerSettings};
-pub use crate::counts::Compressed;
 
 /// A violation by the peer that ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -126,9 +126,7 @@ impl Connection {
             window_wait: Duration::ZERO,
         });
         let open = self.streams.open_count() as u64;
-        self.counts.streams += 1;
-        self.counts.concurrent_sum += open;
-        self.counts.concurrent_max = self.counts.concurrent_max.max(open);
+        self.counts.add_stream(open);
     }
 
     /// Encodes the header block of a request into `block`, or leaves that empty if `encoded` has it.

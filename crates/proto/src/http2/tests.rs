@@ -280,8 +280,8 @@ fn streams_beyond_the_last_of_a_goaway_are_returned_and_the_others_answered() {
     let mut engine = check(&requests, &script, &expected);
     assert_eq!(engine.capacity(), 0);
     let counts = engine.take_counts();
-    assert_eq!(counts.goaways, [(ErrorCode::NO_ERROR, 1)]);
-    assert_eq!(counts.resets_received, [(ErrorCode::INTERNAL_ERROR, 1)]);
+    assert_eq!(counts.goaways, [(ErrorCode::NO_ERROR.into(), 1)]);
+    assert_eq!(counts.resets_received, [(ErrorCode::INTERNAL_ERROR.into(), 1)]);
     assert_eq!(counts.unprocessed, 1);
 }
 

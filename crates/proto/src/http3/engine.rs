@@ -8,13 +8,12 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 
 use super::call::{Call, Upload, Waiting};
-use super::counts::Counts;
 use super::error::ErrorCode;
 use super::frame::{Limits as FrameLimits, Place, Reader};
 use super::peer::PeerStream;
 use super::sections::Sections;
 use super::{Options, PeerSettings};
-use crate::counts::count;
+use crate::counts::{Counts, count};
 use crate::numbered::Numbered;
 use crate::quic::{self, Datagrams, Ecn, StreamId, Ticket};
 use crate::request::Request;

@@ -13,7 +13,6 @@
 //! stream and bodies without a window stay where they are until the peer makes room, and how long that took is reported.
 
 mod call;
-mod counts;
 mod engine;
 mod error;
 mod frame;
@@ -32,7 +31,6 @@ mod varint;
 
 use thiserror::Error;
 
-pub use self::counts::Counts;
 pub use self::engine::Engine;
 pub use self::error::ErrorCode;
 #[cfg(any(test, fuzzing))]

@@ -8,6 +8,7 @@ use super::qpack::DecoderStream;
 use super::receiving::is_fault;
 use super::uni::{StreamType, TypeReader};
 use crate::Event;
+use crate::counts::count_code;
 use crate::quic::StreamId;
 
 /// A stream that the peer alone sends on.
@@ -164,7 +165,7 @@ impl Engine {
             ));
         }
         self.goaway = Some(goaway.id);
-        self.counts.goaways += 1;
+        count_code(&mut self.counts.goaways, ErrorCode::H3_NO_ERROR);
         if self.loss.as_ref().is_some_and(is_fault) {
             // The server ends the connection for an error, as is known already: its calls fail with it.
             return Ok(());

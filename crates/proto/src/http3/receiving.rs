@@ -265,7 +265,6 @@ impl Engine {
                     return Err(TOO_MANY_BLOCKED);
                 }
                 self.blocked.push((number, required));
-                self.counts.blocked_sections += 1;
                 let held = Held { block: block.to_vec(), rest: Bytes::new() };
                 self.calls.get_mut(number).expect("it is there").held = Some(held);
                 return Ok(());

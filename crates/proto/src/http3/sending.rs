@@ -85,9 +85,7 @@ impl Engine {
             window_wait: Duration::ZERO,
         });
         let open = self.calls.len() as u64;
-        self.counts.streams += 1;
-        self.counts.concurrent_sum += open;
-        self.counts.concurrent_max = self.counts.concurrent_max.max(open);
+        self.counts.add_stream(open);
         self.early += u64::from(!self.quic.is_established());
         self.sent.push_back(Sent::Started(call));
         self.upload(number);

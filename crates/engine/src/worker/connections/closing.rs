@@ -126,19 +126,19 @@ impl<N: Network> Connections<N> {
 
     /// Says that nothing more comes.
     fn say_goodbye(&mut self, connection: &mut Connection<N::Socket>, now: Instant) {
-        if connection.engine.datagrams().is_some() {
+        let Connection { transport, engine, .. } = connection;
+        let Some(mut stream) = engine.byte_stream() else {
             self.close_quic(connection, now);
             return;
-        }
-        let Connection { transport, engine, .. } = connection;
+        };
         let stage = transport.stage();
         match (transport.secured_mut(), &mut self.tls) {
             (Some(secured), Some(tls)) => {
-                secured.close(tls, stage, engine);
+                secured.close(tls, stage, &mut stream);
                 transport.send_last(&mut self.network, Some(tls), &[]);
             }
             _ if stage == Stage::Established => {
-                transport.send_last(&mut self.network, None, engine.goodbye());
+                transport.send_last(&mut self.network, None, stream.goodbye());
             }
             _ => {}
         }
@@ -182,14 +182,14 @@ impl<N: Network> Connections<N> {
         now: Instant,
         run: &mut Run<'_>,
     ) -> Option<Event> {
-        let connection = &self.connections[key];
+        let connection = &mut self.connections[key];
         let awaits = connection.awaits(run);
         if matches!(connection.transport.stage(), Stage::Tunnelling | Stage::Handshaking) {
             self.record_insecure(key, Failure::Reset, run);
             self.fail(key, failure::of_end(awaits), now);
             return None;
         }
-        let is_cut = connection.engine.ends_with_connection();
+        let is_cut = connection.engine.byte_stream().is_some_and(|stream| stream.ends_with_connection());
         if connection.transport.is_broken() && is_cut {
             // A write has taken the error that would tell a reset from an end.
             self.fail(key, failure::of_reset(awaits), now);
@@ -222,10 +222,11 @@ impl<N: Network> Connections<N> {
             halt.has_ended = true;
             return None;
         }
-        match connection.engine.handle_eof() {
+        let ended = connection.engine.byte_stream().map_or(Ok(None), |mut stream| stream.handle_eof());
+        match ended {
             Ok(Some(reply)) => match self.handle_reply(key, reply, now, run) {
                 Consequence::Event(kind) => Some(self.event(key, kind, now)),
-                Consequence::End(event) => Some(event),
+                Consequence::End => Some(self.end(key, now, run)),
                 Consequence::None | Consequence::Behind(_) | Consequence::Failure => None,
             },
             Ok(None) => Some(self.end(key, now, run)),

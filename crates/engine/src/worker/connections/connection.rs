@@ -210,7 +210,9 @@ impl<S> Connection<S> {
 
     /// The transport took `count` further bytes of requests, at `at`.
     pub(super) fn handle_written(&mut self, count: usize, at: Instant, run: &mut Run<'_>) {
-        self.engine.handle_written(count);
+        if let Some(mut stream) = self.engine.byte_stream() {
+            stream.handle_written(count);
+        }
         if count > 0 {
             self.progress = at;
         }
@@ -320,15 +322,11 @@ impl<S> Connection<S> {
 
     /// Records the counts of its protocol so far, in the phase to which `at` belongs.
     pub(super) fn record_counts(&mut self, at: Instant, socket: SocketFigures, run: &mut Run<'_>) {
-        if let Some(counts) = self.engine.take_counts() {
-            run.recorder.http2(at, |http2| protocol::add(http2, &counts));
-        }
-        if let (Some(engine), Some(datagram)) = (self.engine.datagrams_mut(), self.transport.datagram_mut()) {
-            let (counts, figures) = (engine.take_counts(), datagram.take_figures(engine.quic()));
-            run.recorder.http2(at, |http3| {
-                protocol::add_http3(http3, &counts);
-                protocol::add_quic(http3, &figures, socket);
-            });
+        let Some(counts) = self.engine.take_counts() else { return };
+        run.recorder.http2(at, |http2| protocol::add(http2, &counts));
+        if let (Some(quic), Some(datagram)) = (self.engine.quic(), self.transport.datagram_mut()) {
+            let figures = datagram.take_figures(quic);
+            run.recorder.http2(at, |http3| protocol::add_quic(http3, &figures, socket));
         }
     }
 

@@ -28,7 +28,14 @@ impl<N: Network> Connections<N> {
     }
 
     /// Makes a step for a connection that halts. If that was the last one, what waits behind it has its turn.
-    pub(super) fn catch_up(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+    pub(super) fn catch_up(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        run: &mut Run<'_>,
+    ) {
+        self.reading.step = Step::Settle;
         let connection = &mut self.connections[key];
         let Some(Halt { call, arrived, stamp, .. }) = connection.halt.as_deref() else { return };
         let (call, arrived, stamp) = (*call, *arrived, *stamp);
@@ -38,7 +45,7 @@ impl<N: Network> Connections<N> {
             match self.hear_talk(key, call, &[], arrived, run) {
                 Consequence::Behind(_) => is_behind = true,
                 Consequence::Event(kind) => self.tell(key, kind, arrived),
-                Consequence::None | Consequence::Failure | Consequence::End(_) => {}
+                Consequence::None | Consequence::Failure | Consequence::End => {}
             }
             self.stamp = None;
         } else {
@@ -50,45 +57,35 @@ impl<N: Network> Connections<N> {
             if !std::mem::replace(&mut connection.is_unread, true) {
                 self.unread.push(key);
             }
-            self.begin_reading(Reading::new(key, Step::Settle, now));
             return;
         }
         let Some(halt) = connection.halt.take() else { return };
         self.stamp = stamp;
         let size = halt.input.len();
-        if size > self.read_buffer.len() {
-            self.read_buffer.resize(size, 0);
+        if size > buffer.len() {
+            buffer.resize(size, 0);
         }
-        self.read_buffer[..size].copy_from_slice(&halt.input);
+        buffer[..size].copy_from_slice(&halt.input);
         let source = Source::Halt { has_ended: halt.has_ended, at: now };
-        let mut reading = Reading { source, ..Reading::new(key, Step::Use, arrived) };
-        reading.fill(0, size, Step::Use);
-        self.begin_reading(reading);
+        self.reading = Reading { source, ..Reading::new(key, Step::Use, arrived) };
+        self.reading.fill(0, size);
     }
 
     /// What had waited for a connection to catch up is used: goes on with what comes behind it.
-    pub(super) fn caught_up(
-        &mut self,
-        reading: Reading,
-        has_ended: bool,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) -> Option<Event> {
-        let key = reading.key;
-        let mut next = Reading { is_unsettled: true, ..self.reading_of(key, now) };
-        let mut event = None;
+    pub(super) fn caught_up(&mut self, has_ended: bool, now: Instant, run: &mut Run<'_>) -> Option<Event> {
+        let key = self.reading.key;
+        self.reading = Reading { is_unsettled: true, ..self.reading_of(key, now) };
         match &mut self.connections[key].halt {
             Some(again) => {
                 again.has_ended = has_ended;
-                next.step = Step::Settle;
+                self.reading.step = Step::Settle;
+                None
             }
             None if has_ended => {
-                next.step = Step::Settle;
-                event = self.handle_end(key, now, run);
+                self.reading.step = Step::Settle;
+                self.handle_end(key, now, run)
             }
-            None => {}
+            None => None,
         }
-        self.reading = Some(next);
-        event
     }
 }

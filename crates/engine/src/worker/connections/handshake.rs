@@ -33,7 +33,9 @@ impl<N: Network> Connections<N> {
             match secured.advance(tls) {
                 Ok(Progress::Pending | Progress::EarlyData) => return,
                 Ok(Progress::EarlyDataRejected) => {
-                    connection.engine.rewind(at_instant(now));
+                    if let Some(mut stream) = connection.engine.byte_stream() {
+                        stream.rewind(at_instant(now));
+                    }
                     if let Some(sends) = connection.transport.sends_mut() {
                         sends.rewound();
                     }
@@ -196,29 +198,27 @@ impl<N: Network> Connections<N> {
             self.advance_handshake(key, now, run);
         }
         let is_established = self.connections[key].transport.is_established();
-        if let Some(reading) = &mut self.reading {
-            reading.source = Source::Records;
-            reading.step = if is_established { Step::Open } else { Step::Used };
-        }
+        self.reading.source = Source::Records;
+        self.reading.step = if is_established { Step::Open } else { Step::Used };
     }
 
     /// Opens the next record, if it is complete.
-    pub(super) fn open_record(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
+    pub(super) fn open_record(&mut self, buffer: &mut [u8], run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, .. } = self.reading;
         let (connection, tls) = (&mut self.connections[key], self.tls.as_mut()?);
         let secured = connection.transport.secured_mut()?;
-        let read = secured.read(tls, &mut self.read_buffer);
+        let read = secured.read(tls, buffer);
         // A ticket may have come before the bytes of a reply that ends the connection, and be all that it waited for.
         self.keep_sessions(key, now);
         match read {
             Ok(tls::Read::Plaintext(count)) => {
-                reading.fill(0, count, Step::Use);
-                if self.happened.is_empty() {
-                    return self.use_input(reading, run);
+                self.reading.fill(0, count);
+                if !self.has_happened() {
+                    return self.use_input(buffer, run);
                 }
             }
-            Ok(tls::Read::Pending) => reading.step = Step::Used,
-            Ok(tls::Read::Closed) => reading.step = Step::End,
+            Ok(tls::Read::Pending) => self.reading.step = Step::Used,
+            Ok(tls::Read::Closed) => self.reading.step = Step::End,
             Err(error) => {
                 let connection = &mut self.connections[key];
                 connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
@@ -226,10 +226,9 @@ impl<N: Network> Connections<N> {
                 let cause = failure::of_broken_tls(&error);
                 run.recorder.tls_error(due, error.reason);
                 self.fail(key, cause, now);
-                reading.step = Step::Used;
+                self.reading.step = Step::Used;
             }
         }
-        self.reading = Some(reading);
         None
     }
 
@@ -244,7 +243,7 @@ impl<N: Network> Connections<N> {
         }
         let awaits_ticket = secured.awaits_ticket();
         if let Some(session) = tls.keep(target, given) {
-            self.tell(key, EventKind::TlsSession(session), now);
+            self.tell(key, EventKind::TlsSession(Box::new(session)), now);
         }
         if awaits_ticket {
             let now = self.network.now();

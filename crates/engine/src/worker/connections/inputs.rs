@@ -68,14 +68,14 @@ impl<N: Network> Connections<N> {
     }
 
     /// Goes on with a connection that had more to read than a turn allows.
-    pub(in crate::worker) fn read_on(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+    pub(in crate::worker) fn read_on(&mut self, key: ConnectionKey, now: Instant) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_unread = false;
-        if connection.halt.is_some() {
-            self.catch_up(key, now, run);
-        } else {
-            self.begin_reading(self.reading_of(key, now));
-        }
+        let reading = match connection.halt {
+            Some(_) => Reading::new(key, Step::CatchUp, now),
+            None => self.reading_of(key, now),
+        };
+        self.begin_reading(reading);
     }
 
     /// Returns the reading of a connection, which exists, whatever its socket.
@@ -90,62 +90,56 @@ impl<N: Network> Connections<N> {
     ///
     /// As long as replies are due on other streams of the connection, the requests that a reply led to are not sent
     /// until nothing more has arrived: servers answer at once, one after the other, and each answer would be a write.
-    pub(super) fn read(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
-        reading.step = if reading.is_unsettled { Step::Settle } else { reading.last };
-        let mut buffer = std::mem::take(&mut self.read_buffer);
-        let read = self.read_once(&mut reading, &mut buffer);
-        self.read_buffer = buffer;
-        let Some(Read { kind, received: Received { count, stamp }, wanted }) = read else {
-            self.reading = Some(reading);
-            return None;
-        };
+    pub(super) fn read(&mut self, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, last, is_unsettled, .. } = self.reading;
+        self.reading.step = if is_unsettled { Step::Settle } else { last };
+        let Read { kind, received: Received { count, stamp }, wanted } = self.read_once(buffer)?;
         if count == 0 {
-            self.reading = Some(reading);
             return self.handle_eof(key, now, run);
         }
         let connection = &mut self.connections[key];
         connection.handle_heard(now);
         self.stamp = stamp;
-        reading.is_drained = count < wanted && !connection.transport.is_ending();
-        reading.source = Source::Stream;
+        self.reading.is_drained = count < wanted && !connection.transport.is_ending();
+        self.reading.source = Source::Stream;
         match kind {
-            ReadKind::Plain => reading.fill(0, count, Step::Use),
+            ReadKind::Plain => self.reading.fill(0, count),
             ReadKind::Skipped => {
                 run.recorder.heard(now);
-                connection.engine.handle_skipped(count as u64);
-                reading.fill(0, 0, Step::Use);
+                if let Some(mut stream) = connection.engine.byte_stream() {
+                    stream.handle_skipped(count as u64);
+                }
+                self.reading.fill(0, 0);
             }
             ReadKind::Tunnel => {
-                self.reading = Some(reading);
-                self.handle_tunnel_bytes(key, count, now, run);
+                self.handle_tunnel_bytes(key, &buffer[..count], now, run);
                 return None;
             }
             ReadKind::Ciphertext => {
-                self.reading = Some(reading);
                 self.handle_ciphertext(key, count, now, run);
                 return None;
             }
         }
-        self.use_input(reading, run)
+        self.use_input(buffer, run)
     }
 
     /// Reads once; `None` if there is nothing to be used now.
-    fn read_once(&mut self, reading: &mut Reading, buffer: &mut [u8]) -> Option<Read> {
-        let Reading { key, now, .. } = *reading;
+    #[inline]
+    fn read_once(&mut self, buffer: &mut [u8]) -> Option<Read> {
+        let Reading { key, now, .. } = self.reading;
         loop {
             let connection = &mut self.connections[key];
             if connection.halt.is_some() {
                 return None;
             }
-            if reading.reads == READS_PER_TURN {
+            if self.reading.reads == READS_PER_TURN {
                 if !std::mem::replace(&mut connection.is_unread, true) {
                     self.unread.push(key);
                 }
                 return None;
             }
-            reading.reads += 1;
-            let skippable = connection.engine.skippable();
+            self.reading.reads += 1;
+            let skippable = connection.engine.byte_stream().map_or(0, |stream| stream.skippable());
             let transport = &connection.transport;
             match transport.read(&mut self.network, self.tls.as_mut(), buffer, skippable) {
                 Ok(read) => return Some(read),
@@ -164,40 +158,39 @@ impl<N: Network> Connections<N> {
 
     /// All that a read has brought is used: sends what that has led to, unless more is to arrive.
     #[inline]
-    pub(super) fn finish_use(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
+    pub(super) fn finish_use(&mut self, run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, source, .. } = self.reading;
         self.stamp = None;
-        match reading.source {
+        match source {
             Source::Stream | Source::Records => {
-                if reading.source == Source::Records
+                if source == Source::Records
                     && let Some(tls) = &mut self.tls
                 {
                     tls.discard();
                 }
-                reading.step = Step::Read;
-                reading.is_unsettled = self.awaits_more(key, run);
-                if reading.is_unsettled {
-                    reading.now = self.network.now();
-                } else if reading.is_drained {
-                    reading.step = reading.last;
+                self.reading.is_unsettled = self.awaits_more(key, run);
+                self.reading.step = Step::Read;
+                if self.reading.is_unsettled {
+                    self.reading.now = self.network.now();
+                    return None;
                 }
+                if self.reading.is_drained {
+                    self.reading.step = self.reading.last;
+                }
+                self.settle(key, now, run);
             }
             Source::Datagrams { settles_ticket } => {
                 if settles_ticket {
                     let now = self.network.now();
                     self.tell(key, EventKind::TicketSettled, now);
                 }
-                if reading.reads < READS_PER_TURN {
-                    reading.now = self.network.now();
+                if self.reading.reads < READS_PER_TURN {
+                    self.reading.now = self.network.now();
                 }
-                reading.step = Step::Receive;
+                self.reading.step = Step::Receive;
             }
-            Source::Timer => reading.step = Step::Settle,
-            Source::Halt { has_ended, at } => return self.caught_up(reading, has_ended, at, run),
-        }
-        self.reading = (reading.step != Step::Done).then_some(reading);
-        if !reading.is_unsettled {
-            self.settle(key, now, run);
+            Source::Timer => self.reading.step = Step::Settle,
+            Source::Halt { has_ended, at } => return self.caught_up(has_ended, at, run),
         }
         None
     }

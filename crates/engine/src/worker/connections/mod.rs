@@ -59,7 +59,7 @@ use self::timers::Timers;
 use self::tls::Tls;
 use self::tunnel::Tunnels;
 use super::run::Run;
-use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey};
+use super::{CallKey, ConnectionKey, SessionKey};
 use crate::{Network, Security};
 
 /// The connections of a worker, with the network and all buffers they need.
@@ -86,14 +86,12 @@ pub(super) struct Connections<N: Network> {
     /// What has happened and is not polled yet, in order.
     happened: VecDeque<Happening>,
     /// The connection that is being dealt with.
-    reading: Option<Reading>,
+    reading: Reading,
     /// Its calls whose time is over, the first at the end.
     expired: Vec<CallKey>,
     /// The kernel's stamp of the last segment of the bytes that are being used.
     stamp: Option<Instant>,
     header_cache: http1::HeaderCache,
-    /// Bytes of the connection that is being read: as they came, or as TLS had them.
-    read_buffer: Vec<u8>,
     /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.
     arrived: BytesMut,
     write_buffer: Vec<u8>,
@@ -138,7 +136,7 @@ pub(super) enum EventKind {
     /// It may take more calls than before.
     HasRoom,
     /// The server gave a TLS session, for connections of the same session of the plan.
-    TlsSession(KeptSession),
+    TlsSession(Box<KeptSession>),
     /// It need not stay for a ticket any more.
     TicketSettled,
     /// The header block of a reply arrived. Only if a plan asks for header blocks.
@@ -233,11 +231,10 @@ impl<N: Network> Connections<N> {
             timers: Timers::default(),
             unread: Vec::new(),
             happened: VecDeque::new(),
-            reading: None,
+            reading: Reading::default(),
             expired: Vec::new(),
             stamp: None,
             header_cache: http1::HeaderCache::default(),
-            read_buffer: vec![0; READ_SIZE],
             arrived: BytesMut::new(),
             write_buffer: Vec::new(),
             said: Vec::new(),

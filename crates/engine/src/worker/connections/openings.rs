@@ -156,61 +156,41 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The first `count` bytes in the buffer are of a proxy that was asked for a tunnel.
+    /// Takes the bytes at the beginning of the buffer, of a proxy that was asked for a tunnel.
     pub(super) fn handle_tunnel_bytes(
         &mut self,
         key: ConnectionKey,
-        count: usize,
+        bytes: &[u8],
         now: Instant,
         run: &mut Run<'_>,
     ) {
-        let buffer = std::mem::take(&mut self.read_buffer);
-        let mut input = &buffer[..count];
-        let progress = self.connections[key].transport.tunnel_mut().map(|tunnel| tunnel.advance(&mut input));
-        // Bytes of the server may come right behind the reply of the proxy, before anything was sent to it.
-        let rest = input.len();
-        self.read_buffer = buffer;
-        self.next_step(Step::Used);
-        match progress {
-            None | Some(Progress::Pending) => {}
-            Some(Progress::Open) => {
+        let mut rest = bytes;
+        let Some(tunnel) = self.connections[key].transport.tunnel_mut() else { return };
+        self.reading.step = Step::Used;
+        match tunnel.advance(&mut rest) {
+            Progress::Pending => {}
+            Progress::Open => {
                 self.connections[key].transport.end_tunnel();
                 self.transport_ready(key, now, run);
-                if rest > 0 {
-                    self.use_behind_tunnel(key, count - rest, count, now, run);
+                // Bytes of the server may come right behind the reply of the proxy, before anything was sent to it.
+                match &mut self.tls {
+                    _ if rest.is_empty() => {}
+                    Some(tls) if self.connections[key].transport.is_secured() => {
+                        tls.room()[..rest.len()].copy_from_slice(rest);
+                        self.handle_ciphertext(key, rest.len(), now, run);
+                    }
+                    _ => self.reading.fill(bytes.len() - rest.len(), bytes.len()),
                 }
             }
-            Some(Progress::Refused(status)) => {
+            Progress::Refused(status) => {
                 run.tunnel_refused(status);
                 self.record_insecure_because(key, "the proxy refused a tunnel", run);
                 self.fail(key, CauseKind::ProxyRefused.with(status.to_string()), now);
             }
-            Some(Progress::Failed(error)) => {
+            Progress::Failed(error) => {
                 let class = failure::of_protocol(&error, Awaits::Tunnel).class();
                 self.record_insecure(key, class, run);
                 self.fail_protocol(key, &error, now, run);
-            }
-        }
-    }
-
-    /// Uses the bytes in the buffer from `start` to `end`, which are the server's.
-    fn use_behind_tunnel(
-        &mut self,
-        key: ConnectionKey,
-        start: usize,
-        end: usize,
-        now: Instant,
-        run: &mut Run<'_>,
-    ) {
-        match &mut self.tls {
-            Some(tls) if self.connections[key].transport.is_secured() => {
-                tls.room()[..end - start].copy_from_slice(&self.read_buffer[start..end]);
-                self.handle_ciphertext(key, end - start, now, run);
-            }
-            _ => {
-                if let Some(reading) = &mut self.reading {
-                    reading.fill(start, end, Step::Use);
-                }
             }
         }
     }

@@ -3,11 +3,11 @@
 use httperf_plan::{Clients, HttpVersion, Limits, Parts, Plan, Script, StreamedReplies, UriSource, Workload};
 use httperf_proto::content::Streamed;
 use httperf_proto::http1;
-use httperf_proto::http2::{self, Counts};
+use httperf_proto::http2;
 use httperf_proto::http3;
 use httperf_proto::quic::{self, Figures};
 use httperf_proto::request::Scheme;
-use httperf_proto::{Engine, ReplyLimits};
+use httperf_proto::{Compressed, Counts, Engine, ReplyLimits};
 use httperf_stats::{Compression, EcnMarks, Http2Summary, Merge as _, ServerSettings, SocketBuffers};
 
 /// The options with which engines are made.
@@ -168,7 +168,7 @@ fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
     http1::Options { pipeline, ..options }
 }
 
-/// Adds the counts of a connection to the figures of HTTP/2.
+/// Adds the counts of a connection to the figures of protocols with streams.
 pub(super) fn add(summary: &mut Http2Summary, counts: &Counts) {
     summary.streams += counts.streams;
     summary.concurrent_max = summary.concurrent_max.max(counts.concurrent_max);
@@ -187,25 +187,6 @@ pub(super) fn add(summary: &mut Http2Summary, counts: &Counts) {
     summary.reply_headers.merge(&compression(counts.headers_received));
     summary.bytes_sent += counts.bytes_sent;
     summary.bytes_received += counts.bytes_received;
-}
-
-/// Adds the counts of a connection of HTTP/3.
-pub(super) fn add_http3(summary: &mut Http2Summary, counts: &http3::Counts) {
-    summary.streams += counts.streams;
-    summary.concurrent_max = summary.concurrent_max.max(counts.concurrent_max);
-    summary.concurrent_sum += counts.concurrent_sum;
-    summary.unprocessed += counts.unprocessed;
-    for &(code, count) in &counts.resets_received {
-        summary.resets_received.add_count(code.to_string(), count);
-    }
-    for &(reason, count) in &counts.resets_sent {
-        summary.resets_sent.add_count(reason, count);
-    }
-    if counts.goaways > 0 {
-        summary.goaways.add_count("H3_NO_ERROR", counts.goaways);
-    }
-    summary.request_headers.merge(&compression(counts.headers_sent));
-    summary.reply_headers.merge(&compression(counts.headers_received));
 }
 
 /// Figures of a socket of datagrams, which a connection of QUIC has for itself.
@@ -247,7 +228,7 @@ pub(super) fn add_quic(summary: &mut Http2Summary, figures: &Figures, socket: So
     }
 }
 
-fn compression(headers: http2::Compressed) -> Compression {
+fn compression(headers: Compressed) -> Compression {
     Compression { plain: headers.plain, encoded: headers.encoded }
 }
 

@@ -75,7 +75,7 @@ impl<N: Network> Connections<N> {
         let target = connection.target;
         let awaits_ticket = connection.awaits_ticket();
         if let Some(session) = quic.keep(target, tickets) {
-            self.tell(key, EventKind::TlsSession(session), now);
+            self.tell(key, EventKind::TlsSession(Box::new(session)), now);
         }
         awaits_ticket
     }

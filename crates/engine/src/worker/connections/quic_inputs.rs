@@ -51,18 +51,17 @@ impl<N: Network> Connections<N> {
     }
 
     /// Reads datagrams once, unless there are no more, or it is others' turn.
-    pub(super) fn receive(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
+    pub(super) fn receive(&mut self, run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, .. } = self.reading;
         let connection = &mut self.connections[key];
-        reading.step = Step::Settle;
-        if reading.reads == READS_PER_TURN {
+        self.reading.step = Step::Settle;
+        if self.reading.reads == READS_PER_TURN {
             if !std::mem::replace(&mut connection.is_unread, true) {
                 self.unread.push(key);
             }
-            self.reading = Some(reading);
             return None;
         }
-        reading.reads += 1;
+        self.reading.reads += 1;
         make_room(&mut self.arrived);
         match self.network.receive(connection.transport.socket(), &mut self.arrived) {
             Ok(arrived) => {
@@ -75,26 +74,26 @@ impl<N: Network> Connections<N> {
                 let tickets = engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
                 let settles_ticket = self.keep_tickets(key, tickets, now);
                 self.stamp = arrived.stamp;
-                (reading.source, reading.step) = (Source::Datagrams { settles_ticket }, Step::Progress);
+                (self.reading.source, self.reading.step) =
+                    (Source::Datagrams { settles_ticket }, Step::Progress);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => reading.step = Step::Receive,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.reading.step = Step::Receive,
             Err(error) => self.fail_io(key, error, now),
         }
-        self.reading = Some(reading);
         None
     }
 
     /// Takes the next progress of a handshake that datagrams, or the passing of time, have led to; without any, what came in
     /// streams.
-    pub(super) fn advance_quic(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
+    pub(super) fn advance_quic(&mut self, buffer: &[u8], run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, .. } = self.reading;
         let connection = &mut self.connections[key];
         let engine = connection.engine.datagrams_mut()?;
         match engine.poll_progress(at_instant(now)) {
             None => {
-                reading.fill(0, 0, Step::Use);
-                return self.use_input(reading, run);
+                self.reading.fill(0, 0);
+                return self.use_input(buffer, run);
             }
             Some(Progress::Done) => self.handle_quic_done(key, run),
             Some(Progress::EarlyDataRejected) => {

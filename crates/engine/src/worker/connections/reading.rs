@@ -52,6 +52,8 @@ pub(super) enum Step {
     },
     /// Reads from a socket.
     Read,
+    /// Goes on with a connection that halts.
+    CatchUp,
     /// Reads from a socket of datagrams.
     Receive,
     /// Takes the progress of a handshake in datagrams.
@@ -113,6 +115,13 @@ pub(super) enum Fault {
     Cause(FailureCause),
 }
 
+impl Default for Reading {
+    /// Nothing is being read.
+    fn default() -> Self {
+        Self::new(ConnectionKey::default(), Step::Done, Instant::default())
+    }
+}
+
 impl Reading {
     pub(super) fn new(key: ConnectionKey, step: Step, now: Instant) -> Self {
         Self {
@@ -135,9 +144,9 @@ impl Reading {
         Self { is_unsettled: true, ..Self::new(key, step, now) }
     }
 
-    /// There are bytes in the buffer, from `start` to `end`.
-    pub(super) fn fill(&mut self, start: usize, end: usize, step: Step) {
-        (self.used, self.filled, self.is_news, self.step) = (start, end, end > start, step);
+    /// There are bytes in the buffer, from `start` to `end`, to be used next.
+    pub(super) fn fill(&mut self, start: usize, end: usize) {
+        (self.used, self.filled, self.is_news, self.step) = (start, end, end > start, Step::Use);
     }
 
     /// Returns whether bytes are being used. What follows a reply among them is not sent before all are: it cannot be a
@@ -150,8 +159,11 @@ impl Reading {
 impl<N: Network> Connections<N> {
     /// Returns the next event. `None`: nothing is left to do until something happens. To be called after each input of a
     /// connection, and after each command, until then.
+    ///
+    /// `buffer` has [`READ_SIZE`](crate::worker::READ_SIZE) bytes or more. It holds bytes of the connection that is being read, as they
+    /// came, or as TLS had them, and is to be the same until there is `None`.
     #[inline]
-    pub(in crate::worker) fn poll_event(&mut self, run: &mut Run<'_>) -> Option<Event> {
+    pub(in crate::worker) fn poll_event(&mut self, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
         loop {
             if !self.happened.is_empty() {
                 let event = self.poll_happened(run);
@@ -160,12 +172,19 @@ impl<N: Network> Connections<N> {
                 }
                 continue;
             }
-            let reading = self.reading?;
-            if reading.step == Step::Done || !self.connections.contains_key(reading.key) {
-                self.end_reading();
+            if self.reading.step == Step::Done {
                 return None;
             }
-            let event = self.take_step(reading, run);
+            if !self.connections.contains_key(self.reading.key) {
+                self.drop_reading();
+                return None;
+            }
+            let event = match self.reading.step {
+                Step::Read => self.read(buffer, run),
+                Step::Use => self.use_input(buffer, run),
+                Step::Used => self.finish_use(run),
+                step => self.take_step(step, buffer, run),
+            };
             if event.is_some() {
                 debug_assert!(self.happened.is_empty(), "events are handled in the order in which they come");
                 return event;
@@ -191,32 +210,33 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    #[inline]
-    fn take_step(&mut self, reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = reading;
-        match reading.step {
-            Step::Read => self.read(reading, run),
-            Step::Use => self.use_input(reading, run),
-            Step::Used => self.finish_use(reading, run),
-            Step::Open => self.open_record(reading, run),
+    /// Takes a step that a call seldom needs.
+    fn take_step(&mut self, step: Step, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, last, .. } = self.reading;
+        match step {
+            Step::Open => self.open_record(buffer, run),
             Step::End => {
-                self.next_step(Step::Used);
+                self.reading.step = Step::Used;
                 self.handle_end(key, now, run)
             }
-            Step::Receive => self.receive(reading, run),
-            Step::Progress => self.advance_quic(reading, run),
+            Step::CatchUp => {
+                self.catch_up(key, now, buffer, run);
+                None
+            }
+            Step::Receive => self.receive(run),
+            Step::Progress => self.advance_quic(buffer, run),
             Step::Connected { reads } => {
-                self.next_step(if reads { Step::Read } else { reading.last });
+                self.reading.step = if reads { Step::Read } else { last };
                 self.flush(key, now, run);
                 None
             }
             Step::Settle => {
-                self.next_step(reading.last);
+                self.reading.step = last;
                 self.settle(key, now, run);
                 None
             }
             Step::Flush => {
-                self.next_step(Step::Done);
+                self.reading.step = Step::Done;
                 self.flush(key, now, run);
                 None
             }
@@ -227,7 +247,7 @@ impl<N: Network> Connections<N> {
             Step::EndComplete => {
                 let event = self.end_complete(key, now, run);
                 if event.is_none() {
-                    self.next_step(Step::StillLate);
+                    self.reading.step = Step::StillLate;
                 }
                 event
             }
@@ -241,15 +261,7 @@ impl<N: Network> Connections<N> {
             }
             Step::Cancel => self.cancel_next(key, now, run),
             Step::EndDrained => self.end_drained(key, now, run),
-            Step::Done => None,
-        }
-    }
-
-    /// Sets the step that comes next, after the events of this one.
-    #[inline]
-    pub(super) fn next_step(&mut self, step: Step) {
-        if let Some(reading) = &mut self.reading {
-            reading.step = step;
+            Step::Read | Step::Use | Step::Used | Step::Done => None,
         }
     }
 
@@ -257,16 +269,16 @@ impl<N: Network> Connections<N> {
     #[inline]
     pub(super) fn begin_reading(&mut self, reading: Reading) {
         debug_assert!(
-            self.reading.is_none(),
-            "all events of one connection are polled before the next has its turn"
+            self.reading.step == Step::Done,
+            "one connection is done with before the next has its turn"
         );
-        self.reading = Some(reading);
+        self.reading = reading;
     }
 
-    /// Nothing is left to do with a connection, or it is gone.
-    #[inline]
-    fn end_reading(&mut self) {
-        self.reading = None;
+    /// The connection that is being dealt with is gone.
+    #[cold]
+    fn drop_reading(&mut self) {
+        self.reading.step = Step::Done;
         self.stamp = None;
         self.expired.clear();
         if let Some(tls) = &mut self.tls {
@@ -278,7 +290,13 @@ impl<N: Network> Connections<N> {
     /// Returns whether the bytes of this connection are being used.
     #[inline]
     pub(super) fn is_in_use(&self, key: ConnectionKey) -> bool {
-        self.reading.as_ref().is_some_and(|reading| reading.key == key && reading.holds_back())
+        self.reading.holds_back() && self.reading.key == key
+    }
+
+    /// Returns whether events are to be polled that commands have led to.
+    #[inline]
+    pub(in crate::worker) fn has_happened(&self) -> bool {
+        !self.happened.is_empty()
     }
 
     /// Something has happened to a connection.
@@ -295,11 +313,13 @@ impl<N: Network> Connections<N> {
     }
 
     /// A connection is to fail.
+    #[cold]
     pub(super) fn fail(&mut self, key: ConnectionKey, cause: impl Into<FailureCause>, now: Instant) {
         self.happened.push_back(Happening::Failure(key, now, Fault::Cause(cause.into())));
     }
 
     /// A connection is to fail, as a read or a write did.
+    #[cold]
     pub(super) fn fail_io(&mut self, key: ConnectionKey, error: io::Error, now: Instant) {
         self.happened.push_back(Happening::Failure(key, now, Fault::Io(error)));
     }

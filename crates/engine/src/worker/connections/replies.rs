@@ -14,8 +14,8 @@ pub(super) enum Consequence {
     /// Nothing that concerns dispatch.
     None,
     Event(EventKind),
-    /// The connection is gone, with this event.
-    End(Event),
+    /// The connection ends.
+    End,
     /// What came for this call is not decompressed yet.
     Behind(CallKey),
     /// The connection is to fail.
@@ -24,42 +24,40 @@ pub(super) enum Consequence {
 
 impl<N: Network> Connections<N> {
     /// Uses the bytes in the buffer, as the protocol has them, up to the next event.
-    pub(super) fn use_input(&mut self, mut reading: Reading, run: &mut Run<'_>) -> Option<Event> {
-        let key = reading.key;
-        let buffer = std::mem::take(&mut self.read_buffer);
-        let mut input = &buffer[reading.used..reading.filled];
-        let event = match &mut self.connections[key].halt {
-            Some(halt) => {
-                halt.input.extend_from_slice(input);
-                reading.used = reading.filled;
-                reading.step = reading.source.after_use();
-                None
-            }
-            None => {
-                let event = self.use_bytes(&mut reading, &mut input, run);
-                reading.used = reading.filled - input.len();
-                event
-            }
-        };
-        self.read_buffer = buffer;
-        if reading.step == Step::Used && event.is_none() && self.happened.is_empty() {
-            return self.finish_use(reading, run);
+    #[inline]
+    pub(super) fn use_input(&mut self, buffer: &[u8], run: &mut Run<'_>) -> Option<Event> {
+        let mut input = &buffer[self.reading.used..self.reading.filled];
+        let event = self.use_bytes(&mut input, run);
+        self.reading.used = self.reading.filled - input.len();
+        if self.reading.step == Step::Used && event.is_none() && !self.has_happened() {
+            return self.finish_use(run);
         }
-        self.reading = Some(reading);
         event
     }
 
     /// Uses bytes up to the next event, and sets the next step.
     #[inline]
-    fn use_bytes(&mut self, reading: &mut Reading, input: &mut &[u8], run: &mut Run<'_>) -> Option<Event> {
-        let Reading { key, now, .. } = *reading;
-        reading.step = Step::Use;
+    fn use_bytes(&mut self, input: &mut &[u8], run: &mut Run<'_>) -> Option<Event> {
+        let Reading { key, now, source, is_news, .. } = self.reading;
+        let connection = &mut self.connections[key];
+        // Not all that comes over HTTP/2 is about replies.
+        let is_in_order = connection.engine.is_in_order();
+        if is_news && is_in_order {
+            run.recorder.heard(now);
+        }
+        self.reading.is_news = false;
+        if let Some(halt) = &mut connection.halt {
+            halt.input.extend_from_slice(input);
+            *input = &[];
+            self.reading.step = source.after_use();
+            return None;
+        }
+        self.reading.step = Step::Use;
         loop {
             let connection = &mut self.connections[key];
             let polled = connection.engine.poll_event(at_instant(now), input, &mut self.header_cache);
-            // Not all that comes over HTTP/2 is about replies.
             let is_heard = match &polled {
-                _ if connection.engine.is_in_order() => std::mem::take(&mut reading.is_news),
+                _ if is_in_order => false,
                 Ok(Some(event)) => event.call().is_some(),
                 Ok(None) => connection.engine.take_content_received(),
                 Err(_) => false,
@@ -70,16 +68,22 @@ impl<N: Network> Connections<N> {
             match polled {
                 Ok(Some(reply)) => match self.handle_reply(key, reply, now, run) {
                     Consequence::None => {}
-                    Consequence::Event(kind) => return Some(self.event(key, kind, now)),
-                    Consequence::End(event) => return Some(event),
+                    Consequence::Event(kind) => {
+                        if is_in_order && input.is_empty() && matches!(kind, EventKind::Complete { .. }) {
+                            // Nothing has come behind this reply.
+                            self.reading.step = source.after_use();
+                        }
+                        return Some(self.event(key, kind, now));
+                    }
+                    Consequence::End => return Some(self.end(key, now, run)),
                     Consequence::Behind(call) => {
                         self.halt(key, call, input, now);
                         *input = &[];
-                        reading.step = reading.source.after_use();
+                        self.reading.step = source.after_use();
                         return None;
                     }
                     Consequence::Failure => {
-                        reading.step = Step::Done;
+                        self.reading.step = Step::Used;
                         return None;
                     }
                 },
@@ -91,12 +95,12 @@ impl<N: Network> Connections<N> {
                     {
                         run.status_line_heard(front.into(), now);
                     }
-                    reading.step = reading.source.after_use();
+                    self.reading.step = source.after_use();
                     return None;
                 }
                 Err(error) => {
                     self.fail_protocol(key, &error, now, run);
-                    reading.step = Step::Done;
+                    self.reading.step = Step::Used;
                     return None;
                 }
             }
@@ -104,7 +108,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Handles an event of the protocol.
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_reply(
         &mut self,
         key: ConnectionKey,
@@ -154,7 +158,7 @@ impl<N: Network> Connections<N> {
                 EventKind::CallFailed { call: call.into(), cause: failure::of_undone(why) }
             }
             Reply::Draining => EventKind::Draining,
-            Reply::Drained => return Consequence::End(self.end(key, now, run)),
+            Reply::Drained => return Consequence::End,
         })
     }
 

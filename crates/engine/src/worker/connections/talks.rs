@@ -74,19 +74,20 @@ impl<N: Network> Connections<N> {
     ) -> Said {
         let mut out = std::mem::take(&mut self.said);
         let mut said = act(run, &mut out);
-        let engine = &mut self.connections[key].engine;
-        if !out.is_empty() {
-            // One message may be as large as any; those that wait for the server are not to become many.
-            if engine.unsent(call.into()) > run.plan.limits.message_size {
-                run.talk_blocked(call);
-                said.is_broken = true;
+        if let Some(mut stream) = self.connections[key].engine.byte_stream() {
+            if !out.is_empty() {
+                // One message may be as large as any; those that wait for the server are not to become many.
+                if stream.unsent(call.into()) > run.plan.limits.message_size {
+                    run.talk_blocked(call);
+                    said.is_broken = true;
+                }
+                stream.send(call.into(), &out);
             }
-            engine.send(call.into(), &out);
-            out.clear();
+            if said.is_over {
+                stream.finish(at_instant(now), call.into());
+            }
         }
-        if said.is_over {
-            engine.finish(at_instant(now), call.into());
-        }
+        out.clear();
         self.said = out;
         said
     }

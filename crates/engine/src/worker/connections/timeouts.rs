@@ -22,7 +22,10 @@ impl<N: Network> Connections<N> {
         } else {
             self.begin_reading(self.reading_of(key, now));
         }
-        self.reading.get_or_insert(Reading::new(key, Step::Late, now)).last = Step::Late;
+        if self.reading.step == Step::Done {
+            self.begin_reading(Reading::new(key, Step::Late, now));
+        }
+        self.reading.last = Step::Late;
     }
 
     /// The deadline of a connection has come, and what came in time is read.
@@ -30,11 +33,11 @@ impl<N: Network> Connections<N> {
         let has_models = run.plan.replies.streams.model.is_some();
         let is_late = |call| run.linger(call).is_some_and(|deadline| deadline <= now);
         let ends_complete = has_models && self.pending(key).any(is_late);
-        self.next_step(match has_models {
+        self.reading.step = match has_models {
             true if ends_complete => Step::EndComplete,
             true => Step::StillLate,
             false => Step::TimeOut,
-        });
+        };
         if self.connections[key].wants_write() {
             self.flush(key, now, run);
         }
@@ -42,7 +45,7 @@ impl<N: Network> Connections<N> {
 
     /// A deadline has come, perhaps only that of replies which are complete for their users, and which have ended.
     pub(super) fn handle_still_late(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
-        self.next_step(Step::TimeOut);
+        self.reading.step = Step::TimeOut;
         if self.connections[key].wants_write() {
             self.flush(key, now, run);
         }
@@ -58,13 +61,13 @@ impl<N: Network> Connections<N> {
         let next = connection.front_deadline(run);
         self.set_deadline(key, next);
         if next.is_none_or(|next| next > now) {
-            self.next_step(Step::Done);
+            self.reading.step = Step::Done;
         }
     }
 
     /// Gives up what has a deadline that has come: calls, the wait for a ticket, or the connection.
     pub(super) fn give_up(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
-        self.next_step(Step::Done);
+        self.reading.step = Step::Done;
         let connection = &self.connections[key];
         let awaits_ticket = connection.awaits_ticket();
         let is_settled = connection.is_idle() && !awaits_ticket;
@@ -74,7 +77,7 @@ impl<N: Network> Connections<N> {
         if let Some(expired) = connection.expired(now, run) {
             self.set_deadline(key, expired.next);
             self.expired.extend(expired.calls.into_iter().rev());
-            self.next_step(if self.expired.is_empty() { Step::EndDrained } else { Step::Cancel });
+            self.reading.step = if self.expired.is_empty() { Step::EndDrained } else { Step::Cancel };
             return;
         }
         if awaits_ticket {
@@ -107,7 +110,7 @@ impl<N: Network> Connections<N> {
         run: &mut Run<'_>,
     ) -> Option<Event> {
         let Some(call) = self.expired.pop() else {
-            self.next_step(Step::EndDrained);
+            self.reading.step = Step::EndDrained;
             self.flush(key, now, run);
             return None;
         };
@@ -129,7 +132,7 @@ impl<N: Network> Connections<N> {
         now: Instant,
         run: &mut Run<'_>,
     ) -> Option<Event> {
-        self.next_step(Step::Done);
+        self.reading.step = Step::Done;
         self.connections[key].is_drained().then(|| self.end(key, now, run))
     }
 }

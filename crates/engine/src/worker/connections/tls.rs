@@ -3,7 +3,7 @@
 use std::mem;
 
 use httperf_plan::{HttpVersion, Plan, Resumption, Target};
-use httperf_proto::Engine;
+use httperf_proto::ByteStream;
 use httperf_proto::tls::{self, Client, Context, EarlyData, Lane, Progress, Session};
 use httperf_stats::{EarlyRequests, Instant};
 
@@ -236,7 +236,7 @@ impl Secured {
     pub(super) fn seal(
         &mut self,
         tls: &mut Tls,
-        engine: &mut Engine,
+        stream: &mut ByteStream<'_>,
         stage: Stage,
         now: Instant,
         plan: &Plan,
@@ -249,11 +249,11 @@ impl Secured {
         match (stage, self.client.early_data()) {
             _ if is_left => {}
             (Stage::Established, _) => {
-                engine.poll_transmit(at_instant(now), &mut plaintext);
+                stream.poll_transmit(at_instant(now), &mut plaintext);
             }
             // Before the server has chosen a protocol, it may be either.
             (Stage::Handshaking, EarlyData::Offered) if plan.request.version != HttpVersion::Auto => {
-                engine.poll_transmit_safe(at_instant(now), &mut plaintext);
+                stream.poll_transmit_safe(at_instant(now), &mut plaintext);
             }
             (Stage::Connecting | Stage::Tunnelling | Stage::Handshaking, _) => {}
         }
@@ -267,7 +267,7 @@ impl Secured {
                 plaintext.clear();
                 tls.sealing = plaintext;
                 if stage == Stage::Handshaking {
-                    self.early = engine.transmitted_count(self.unsealed.len()) as u64;
+                    self.early = stream.transmitted_count(self.unsealed.len()) as u64;
                 }
                 let sealed = tls.lane.outgoing_size();
                 self.outgoing = Outgoing { control: self.unwritten.len(), sealed, plaintext: count };
@@ -307,9 +307,9 @@ impl Secured {
     }
 
     /// Says that nothing more comes: the last bytes of the protocol, then close_notify.
-    pub(super) fn close(&mut self, tls: &mut Tls, stage: Stage, engine: &mut Engine) {
+    pub(super) fn close(&mut self, tls: &mut Tls, stage: Stage, stream: &mut ByteStream<'_>) {
         if stage == Stage::Established && self.unsealed.is_empty() {
-            let last = engine.goodbye();
+            let last = stream.goodbye();
             if !last.is_empty() {
                 // If it cannot be sealed, there is nobody to hear it.
                 self.client.write(&mut tls.lane, last).ok();

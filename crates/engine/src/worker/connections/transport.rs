@@ -213,8 +213,9 @@ impl<S> Transport<S> {
         if let Some(tunnel) = &mut self.tunnel {
             return tunnel.write(network, &self.socket, buffer);
         }
+        let Some(mut stream) = engine.byte_stream() else { return Ok(Write::Idle) };
         if let (Some(secured), Some(tls)) = (&mut self.secured, tls) {
-            secured.seal(tls, engine, self.stage, now, run.plan);
+            secured.seal(tls, &mut stream, self.stage, now, run.plan);
             secured.poll_transmit(tls, buffer);
             if buffer.is_empty() {
                 return Ok(Write::Idle);
@@ -233,7 +234,7 @@ impl<S> Transport<S> {
         if self.stage != Stage::Established {
             return Ok(Write::Idle);
         }
-        let last = engine.poll_transmit_shared(at_instant(now), buffer);
+        let last = stream.poll_transmit_shared(at_instant(now), buffer);
         let size = buffer.len() + last.len();
         if size == 0 {
             return Ok(Write::Idle);
@@ -243,7 +244,7 @@ impl<S> Transport<S> {
         match taken(write(network, run, sends, &self.socket, [&buffer[..], last]))? {
             Some(count) => Ok(Write::Sent { count, at, is_all: count == size }),
             None => {
-                engine.handle_blocked();
+                stream.handle_blocked();
                 Ok(Write::Blocked)
             }
         }

@@ -87,9 +87,9 @@ impl<N: Network> Connections<N> {
                 Write::Idle | Write::Blocked => return Ok(()),
                 Write::Sent { count, at, is_all } => {
                     connection.handle_written(count, at, run);
-                    if !is_all {
+                    if !is_all && let Some(mut stream) = connection.engine.byte_stream() {
                         // There is room again when the poller says so, but for a signal that came in between.
-                        connection.engine.handle_blocked();
+                        stream.handle_blocked();
                         if count > 0 {
                             return Ok(());
                         }

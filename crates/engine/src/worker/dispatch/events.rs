@@ -26,7 +26,7 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
                 self.drive_slot(owner, cx);
                 P::slot_changed(self, owner, cx);
             }
-            EventKind::TlsSession(session) => self.sessions[owner.session].keep_tls_session(session),
+            EventKind::TlsSession(session) => self.sessions[owner.session].keep_tls_session(*session),
             EventKind::TicketSettled => self.end_session(owner.session, true, cx),
             EventKind::ReplyHead { call, head } => self.handle_head(call, &head, cx),
             EventKind::LinksFound { call, links } => P::take_links(self, call, links, cx),

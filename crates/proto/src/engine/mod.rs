@@ -1,10 +1,14 @@
 //! One connection's protocol, whichever it is.
 
+mod byte_stream;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
+pub use self::byte_stream::ByteStream;
+use crate::counts::Counts;
 use crate::http1::{self, HeaderCache};
-use crate::http2::{self, Counts, PeerSettings};
+use crate::http2::{self, PeerSettings};
 use crate::http3;
 use crate::quic;
 use crate::request::Request;
@@ -12,34 +16,40 @@ use crate::{CallId, Code, Event, Foreign, ProtocolError, ReplySize, Reuse, Sent,
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
 ///
-/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next.
-/// After a command or a `handle_*`, drain the `poll_*` that it concerns:
+/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next. `now` is the time
+/// since any fixed instant, the same for all calls of all methods. Differences between protocols are asked of the engine, never
+/// of its variant:
+///
+/// * HTTP/1 answers [in order](Self::is_in_order), one call after the other, so its calls cannot be [cancelled](Self::cancel)
+///   one by one.
+/// * HTTP/2 and HTTP/3 give each call a stream: they have [streams](Self::open_streams), and wait for the peer to allow them
+///   ([`Stall`]).
+///
+/// An engine has one of two shapes, with methods of their own. After a command or a `handle_*`, drain the `poll_*` that it
+/// concerns.
+///
+/// # Over a stream of bytes
+///
+/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their [bytes](Self::byte_stream) are a stream, which TLS may
+/// protect.
 ///
 /// | after | drain | until |
 /// |---|---|---|
-/// | [`submit`](Self::submit), [`cancel`](Self::cancel) | [`poll_transmit_shared`](Self::poll_transmit_shared) | it has no bytes |
-/// | the transport took bytes: [`handle_written`](Self::handle_written) | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
-/// | the transport takes no more for now: [`handle_blocked`](Self::handle_blocked) | nothing until it does | |
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel) | [`poll_transmit_shared`](ByteStream::poll_transmit_shared) | it has no bytes |
+/// | the transport took bytes: [`handle_written`](ByteStream::handle_written) | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
+/// | the transport takes no more for now: [`handle_blocked`](ByteStream::handle_blocked) | nothing until it does | |
 /// | bytes arrived | [`poll_event`](Self::poll_event) with them, then what is to be transmitted | `None` |
-/// | the peer ended the transport: [`handle_eof`](Self::handle_eof) | nothing: it is of no further use | |
+/// | the peer ended the transport: [`handle_eof`](ByteStream::handle_eof) | nothing: it is of no further use | |
 ///
-/// Before the transport is closed, [`goodbye`](Self::goodbye) has the last bytes for it. `now` is the time
-/// since any fixed instant, the same for all calls of all methods.
+/// Before the transport is closed, [`goodbye`](ByteStream::goodbye) has the last bytes for it.
 ///
-/// Differences between protocols are asked of the engine, never of its variant. HTTP/1 answers
-/// [in order](Self::is_in_order), one call after the other, so its calls cannot be [cancelled](Self::cancel) one by
-/// one. HTTP/2 gives each call a stream: it has [streams](Self::open_streams), waits for the peer to allow them
-/// ([`Stall`]), learns the [settings](Self::peer_settings) of its peer, and keeps [counts](Self::take_counts).
+/// # Over datagrams
 ///
-/// # Timers and datagrams
-///
-/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may protect. HTTP/3
-/// is a protocol over [datagrams](Self::datagrams_mut), with TLS inside. What is about a stream of bytes does nothing there;
-/// in its place:
+/// HTTP/3 is a protocol over [datagrams](Self::datagrams_mut), with TLS inside and a timer.
 ///
 /// | after | drain | until |
 /// |---|---|---|
-/// | [`submit`](Self::submit), [`cancel`](Self::cancel), [`close`](http3::Engine::close) | [`poll_datagrams`](http3::Engine::poll_datagrams), in place of `poll_transmit_shared` | `None` |
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel), [`close`](http3::Engine::close) | [`poll_datagrams`](http3::Engine::poll_datagrams) | `None` |
 /// | datagrams were sent | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
 /// | datagrams arrived: [`handle_datagrams`](http3::Engine::handle_datagrams); its timer expired: [`handle_timeout`](http3::Engine::handle_timeout) | [`poll_progress`](http3::Engine::poll_progress), [`poll_event`](Self::poll_event) without bytes, then what is to be sent | `None` |
 ///
@@ -266,103 +276,7 @@ impl Engine {
         }
     }
 
-    /// Sends further bytes on the WebSocket that a call has opened. They are dropped if there is none.
-    pub fn send(&mut self, call: CallId, bytes: &[u8]) {
-        match self {
-            Self::Http1(engine) => engine.send(bytes),
-            Self::Http2(engine) => engine.send(call, bytes),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Returns the number of bytes that were sent on the WebSocket of a call and that the transport has not taken.
-    #[must_use]
-    pub fn unsent(&self, call: CallId) -> usize {
-        match self {
-            Self::Http1(engine) => engine.unsent(),
-            Self::Http2(engine) => engine.unsent(call),
-            Self::Http3(_) => 0,
-        }
-    }
-
-    /// Completes the call that has opened a WebSocket, now that both sides have closed it:
-    /// [`poll_event`](Self::poll_event) reports that once it has no more input.
-    pub fn finish(&mut self, now: Duration, call: CallId) {
-        match self {
-            Self::Http1(engine) => engine.finish(),
-            Self::Http2(engine) => engine.finish(now, call),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Appends bytes that are due to go out; returns whether it added any.
-    pub fn poll_transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Http1(engine) => engine.poll_transmit(out),
-            Self::Http2(engine) => append(out, engine.poll_transmit(now)),
-            Self::Http3(_) => false,
-        }
-    }
-
-    /// As [`Engine::poll_transmit`], up to the first request that is not safe.
-    pub fn poll_transmit_safe(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Http1(engine) => engine.poll_transmit_safe(out),
-            Self::Http2(engine) => append(out, engine.poll_transmit_safe(now)),
-            Self::Http3(_) => false,
-        }
-    }
-
-    /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after
-    /// those that it appended. Nothing is due if there are neither.
-    #[inline]
-    pub fn poll_transmit_shared(&mut self, now: Duration, out: &mut Vec<u8>) -> &[u8] {
-        match self {
-            Self::Http1(engine) => engine.poll_transmit_shared(out),
-            Self::Http2(engine) => engine.poll_transmit(now),
-            Self::Http3(_) => &[],
-        }
-    }
-
-    /// Returns the number of pending requests that have been handed out, at least in part, the last `unused`
-    /// bytes aside.
-    #[must_use]
-    pub fn transmitted_count(&self, unused: usize) -> usize {
-        match self {
-            Self::Http1(engine) => engine.transmitted_count(unused),
-            Self::Http2(engine) => engine.transmitted_count(unused),
-            Self::Http3(_) => 0,
-        }
-    }
-
-    /// Handles a transport that takes no more for now: hands out again what was handed out and not written.
-    pub fn handle_blocked(&mut self) {
-        match self {
-            Self::Http1(engine) => engine.handle_blocked(),
-            Self::Http2(engine) => engine.handle_blocked(),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Forgets that anything was sent: every pending request goes out again. Only before the peer's first byte.
-    pub fn rewind(&mut self, now: Duration) {
-        match self {
-            Self::Http1(engine) => engine.rewind(),
-            Self::Http2(engine) => engine.rewind(now),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Records that the transport took the next `count` bytes.
-    pub fn handle_written(&mut self, count: usize) {
-        match self {
-            Self::Http1(engine) => engine.handle_written(count),
-            Self::Http2(engine) => engine.handle_written(count),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
+    /// Reports the requests that the last [`ByteStream::handle_written`] began or completed, in order.
     #[inline]
     pub fn poll_sent(&mut self) -> Option<Sent> {
         each!(self, engine => engine.poll_sent())
@@ -430,55 +344,6 @@ impl Engine {
         }
     }
 
-    /// Returns the number of bytes coming next that need not be read, as they are content that nobody asked for.
-    #[must_use]
-    pub fn skippable(&self) -> u64 {
-        match self {
-            Self::Http1(engine) => engine.skippable(),
-            Self::Http2(engine) => engine.skippable(),
-            Self::Http3(_) => 0,
-        }
-    }
-
-    /// `count` bytes came and were not read, no more than are [`skippable`](Self::skippable).
-    pub fn handle_skipped(&mut self, count: u64) {
-        match self {
-            Self::Http1(engine) => engine.handle_skipped(count),
-            Self::Http2(engine) => engine.handle_skipped(count),
-            Self::Http3(_) => {}
-        }
-    }
-
-    /// Returns whether the current reply lasts until the end of the connection.
-    #[must_use]
-    pub fn ends_with_connection(&self) -> bool {
-        match self {
-            Self::Http1(engine) => engine.ends_with_connection(),
-            Self::Http2(_) | Self::Http3(_) => false,
-        }
-    }
-
-    /// Handles the end of the peer's bytes.
-    ///
-    /// # Errors
-    /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
-    pub fn handle_eof(&mut self) -> Result<Option<Event<'static>>, ProtocolError> {
-        match self {
-            Self::Http1(engine) => engine.handle_eof(),
-            Self::Http2(engine) => engine.handle_eof().map(|()| None),
-            Self::Http3(_) => Ok(None),
-        }
-    }
-
-    /// Returns the last bytes for the peer before we close the connection.
-    pub fn goodbye(&mut self) -> &[u8] {
-        match self {
-            Self::Http1(engine) => engine.goodbye(),
-            Self::Http2(engine) => engine.goodbye(),
-            Self::Http3(_) => &[],
-        }
-    }
-
     /// Returns the settings of an HTTP/2 peer, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
@@ -488,11 +353,22 @@ impl Engine {
         }
     }
 
-    /// Counts of HTTP/2 since this was called last; `None` with another protocol.
+    /// Returns counts since this was called last, if it has streams.
     pub fn take_counts(&mut self) -> Option<Counts> {
         match self {
-            Self::Http1(_) | Self::Http3(_) => None,
+            Self::Http1(_) => None,
             Self::Http2(engine) => Some(engine.take_counts()),
+            Self::Http3(engine) => Some(engine.take_counts()),
+        }
+    }
+
+    /// Returns what is about its bytes, if they are a stream.
+    #[inline]
+    pub fn byte_stream(&mut self) -> Option<ByteStream<'_>> {
+        match self {
+            Self::Http1(engine) => Some(ByteStream::Http1(engine)),
+            Self::Http2(engine) => Some(ByteStream::Http2(engine)),
+            Self::Http3(_) => None,
         }
     }
 
@@ -519,9 +395,4 @@ impl Engine {
     pub fn quic(&self) -> Option<&quic::Connection> {
         self.datagrams().map(http3::Engine::quic)
     }
-}
-
-fn append(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    out.extend_from_slice(bytes);
-    !bytes.is_empty()
 }
