@@ -90,7 +90,7 @@ impl<N: Network> Connections<N> {
     ///
     /// As long as replies are due on other streams of the connection, the requests that a reply led to are not sent
     /// until nothing more has arrived: servers answer at once, one after the other, and each answer would be a write.
-    pub(super) fn read(&mut self, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
+    pub(super) fn read(&mut self, buffer: &mut [u8], run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, last, is_unsettled, .. } = self.reading;
         self.reading.step = if is_unsettled { Step::Settle } else { last };
         let Read { kind, received: Received { count, stamp }, wanted } = self.read_once(buffer)?;
