@@ -19,7 +19,7 @@ impl<N: Network> Connections<N> {
             call,
             input: rest.to_vec(),
             arrived: now,
-            stamp: self.stamp,
+            stamp: self.reading.stamp,
             has_ended: false,
         }));
         if !std::mem::replace(&mut connection.is_unread, true) {
@@ -41,13 +41,13 @@ impl<N: Network> Connections<N> {
         let (call, arrived, stamp) = (*call, *arrived, *stamp);
         let mut is_behind = false;
         if run.find_call(call).is_some_and(Call::is_talking) {
-            self.stamp = stamp;
+            self.reading.stamp = stamp;
             match self.hear_talk(key, call, &[], arrived, run) {
                 Consequence::Behind(_) => is_behind = true,
                 Consequence::Event(kind) => self.tell(key, kind, arrived),
                 Consequence::None | Consequence::Failure | Consequence::End => {}
             }
-            self.stamp = None;
+            self.reading.stamp = None;
         } else {
             run.catch_up(call, stamp.unwrap_or(arrived));
             is_behind = run.is_behind(call);
@@ -60,14 +60,13 @@ impl<N: Network> Connections<N> {
             return;
         }
         let Some(halt) = connection.halt.take() else { return };
-        self.stamp = stamp;
         let size = halt.input.len();
         if size > buffer.len() {
             buffer.resize(size, 0);
         }
         buffer[..size].copy_from_slice(&halt.input);
         let source = Source::Halt { has_ended: halt.has_ended, at: now };
-        self.reading = Reading { source, ..Reading::new(key, Step::Use, arrived) };
+        self.reading = Reading { source, stamp, ..Reading::new(key, Step::Use, arrived) };
         self.reading.fill(0, size);
     }
 

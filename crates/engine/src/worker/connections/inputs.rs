@@ -99,7 +99,7 @@ impl<N: Network> Connections<N> {
         }
         let connection = &mut self.connections[key];
         connection.handle_heard(now);
-        self.stamp = stamp;
+        self.reading.stamp = stamp;
         self.reading.is_drained = count < wanted && !connection.transport.is_ending();
         self.reading.source = Source::Stream;
         match kind {
@@ -160,7 +160,7 @@ impl<N: Network> Connections<N> {
     #[inline]
     pub(super) fn finish_use(&mut self, run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, source, .. } = self.reading;
-        self.stamp = None;
+        self.reading.stamp = None;
         match source {
             Source::Stream | Source::Records => {
                 if source == Source::Records

@@ -89,8 +89,6 @@ pub(super) struct Connections<N: Network> {
     reading: Reading,
     /// Its calls whose time is over, the first at the end.
     expired: Vec<CallKey>,
-    /// The kernel's stamp of the last segment of the bytes that are being used.
-    stamp: Option<Instant>,
     header_cache: http1::HeaderCache,
     /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.
     arrived: BytesMut,
@@ -233,7 +231,6 @@ impl<N: Network> Connections<N> {
             happened: VecDeque::new(),
             reading: Reading::default(),
             expired: Vec::new(),
-            stamp: None,
             header_cache: http1::HeaderCache::default(),
             arrived: BytesMut::new(),
             write_buffer: Vec::new(),
@@ -268,7 +265,7 @@ impl<N: Network> Connections<N> {
     /// Returns the instant at which the bytes that are being used arrived, by the kernel's stamp; without one, that since
     /// which the events of this turn may have been there.
     pub(super) fn noticed(&self) -> Instant {
-        self.stamp.unwrap_or(self.noticed)
+        self.reading.stamp.unwrap_or(self.noticed)
     }
 
     pub(super) fn count(&self) -> usize {

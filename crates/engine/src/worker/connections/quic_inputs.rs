@@ -73,7 +73,7 @@ impl<N: Network> Connections<N> {
                 let engine = connection.engine.datagrams_mut()?;
                 let tickets = engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
                 let settles_ticket = self.keep_tickets(key, tickets, now);
-                self.stamp = arrived.stamp;
+                self.reading.stamp = arrived.stamp;
                 (self.reading.source, self.reading.step) =
                     (Source::Datagrams { settles_ticket }, Step::Progress);
             }

@@ -26,6 +26,8 @@ pub(super) struct Reading {
     pub(super) key: ConnectionKey,
     /// The instant at which the bytes that are being used were read.
     pub(super) now: Instant,
+    /// The kernel's stamp of the last segment of these bytes.
+    pub(super) stamp: Option<Instant>,
     pub(super) step: Step,
     /// What is done after all else.
     pub(super) last: Step,
@@ -127,6 +129,7 @@ impl Reading {
         Self {
             key,
             now,
+            stamp: None,
             step,
             last: Step::Done,
             source: Source::Stream,
@@ -278,8 +281,7 @@ impl<N: Network> Connections<N> {
     /// The connection that is being dealt with is gone.
     #[cold]
     fn drop_reading(&mut self) {
-        self.reading.step = Step::Done;
-        self.stamp = None;
+        self.reading = Reading::default();
         self.expired.clear();
         if let Some(tls) = &mut self.tls {
             // What is left of a connection that failed must not meet the next.

@@ -119,7 +119,7 @@ impl<N: Network> Connections<N> {
         let connection = &mut self.connections[key];
         Consequence::Event(match reply {
             Reply::ReplyStarted { call, status } => {
-                run.reply_started(call.into(), status, now, self.stamp);
+                run.reply_started(call.into(), status, now, self.reading.stamp);
                 if self.alternatives.is_some() && !connection.engine.is_in_order() {
                     self.learn_alternatives(key, status, now, run);
                 }
@@ -134,7 +134,7 @@ impl<N: Network> Connections<N> {
                 return self.open_talk(key, call.into(), now, run);
             }
             Reply::StreamStarted { call, content } => {
-                run.stream_started(call.into(), content, now, self.stamp);
+                run.stream_started(call.into(), content, now, self.reading.stamp);
                 return Consequence::None;
             }
             Reply::ReplyBody { call, data } => return self.handle_body(key, call.into(), &data, now, run),
@@ -175,7 +175,7 @@ impl<N: Network> Connections<N> {
         if run.call(call).is_talking() {
             return self.hear_talk(key, call, data, now, run);
         }
-        let links = run.reply_body(call, data, now, self.stamp);
+        let links = run.reply_body(call, data, now, self.reading.stamp);
         if run.plan.replies.streams.model.is_some()
             && let Some(end) = run.linger(call)
         {
@@ -197,7 +197,7 @@ impl<N: Network> Connections<N> {
 
     /// Returns the arrival of the bytes that are being used, by the clock that measures replies.
     pub(in crate::worker) fn received_at(&self, now: Instant, run: &Run<'_>) -> Instant {
-        run.received_at(now, self.stamp)
+        run.received_at(now, self.reading.stamp)
     }
 
     /// Records a complete reply. `mismatch`: the check of its step that it failed. Returns its status.
@@ -210,8 +210,8 @@ impl<N: Network> Connections<N> {
         now: Instant,
         run: &mut Run<'_>,
     ) -> u16 {
-        let Self { connections, network, stamp, .. } = self;
-        let (connection, stamp) = (&mut connections[key], *stamp);
+        let Self { connections, network, reading, .. } = self;
+        let (connection, stamp) = (&mut connections[key], reading.stamp);
         connection.record_stalls(run);
         let is_asked = run.plan.recording.asks_of(run.call(call).serial());
         let kernel = is_asked.then(|| connection.transport.kernel_times(network, call, stamp, run));

@@ -34,7 +34,7 @@ impl<N: Network> Connections<N> {
         now: Instant,
         run: &mut Run<'_>,
     ) -> Consequence {
-        let stamp = self.stamp;
+        let stamp = self.reading.stamp;
         let said = self.talk(key, call, now, run, |run, out| run.talk_heard(call, bytes, now, stamp, out));
         match said.is_broken {
             true => self.give_up_talk(key, call, now, run),
