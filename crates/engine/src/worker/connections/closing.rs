@@ -226,8 +226,7 @@ impl<N: Network> Connections<N> {
         match ended {
             Ok(Some(reply)) => match self.handle_reply(key, reply, now, run) {
                 Consequence::Event(kind) => Some(self.event(key, kind, now)),
-                Consequence::End => Some(self.end(key, now, run)),
-                Consequence::None | Consequence::Behind(_) | Consequence::Failure => None,
+                _ => None,
             },
             Ok(None) => Some(self.end(key, now, run)),
             Err(error) => {

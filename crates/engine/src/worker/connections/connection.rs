@@ -49,6 +49,8 @@ pub(super) struct Connection<S> {
     is_recorded: bool,
     /// It was read as often as a turn allows, and is to be read on.
     pub(super) is_unread: bool,
+    /// It is to fail as soon as events are polled.
+    pub(super) is_failing: bool,
     /// It had room for a call when it was last read.
     pub(super) had_room: bool,
     /// Inputs that follow once all that came before them is decompressed.
@@ -103,6 +105,7 @@ impl<S> Connection<S> {
             heard: now,
             is_recorded: false,
             is_unread: false,
+            is_failing: false,
             had_room: true,
             halt: None,
             timer: None,
@@ -131,6 +134,11 @@ impl<S> Connection<S> {
             Some(quic) => quic.figures().datagrams_received == 0,
             None => self.transport.stage() == Stage::Connecting,
         }
+    }
+
+    /// Returns whether it takes another call.
+    pub(super) fn has_capacity(&self) -> bool {
+        !self.is_failing && self.engine.capacity() > 0
     }
 
     /// Returns whether it is established and has no calls.

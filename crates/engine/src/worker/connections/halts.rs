@@ -45,7 +45,7 @@ impl<N: Network> Connections<N> {
             match self.hear_talk(key, call, &[], arrived, run) {
                 Consequence::Behind(_) => is_behind = true,
                 Consequence::Event(kind) => self.tell(key, kind, arrived),
-                Consequence::None | Consequence::Failure | Consequence::End => {}
+                _ => {}
             }
             self.reading.stamp = None;
         } else {

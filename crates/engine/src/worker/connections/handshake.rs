@@ -205,6 +205,7 @@ impl<N: Network> Connections<N> {
     /// Opens the next record, if it is complete.
     pub(super) fn open_record(&mut self, buffer: &mut [u8], run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, .. } = self.reading;
+        (self.reading.step, self.reading.holds_back) = (Step::Used, true);
         let (connection, tls) = (&mut self.connections[key], self.tls.as_mut()?);
         let secured = connection.transport.secured_mut()?;
         let read = secured.read(tls, buffer);
@@ -217,7 +218,7 @@ impl<N: Network> Connections<N> {
                     return self.use_input(buffer, run);
                 }
             }
-            Ok(tls::Read::Pending) => self.reading.step = Step::Used,
+            Ok(tls::Read::Pending) => {}
             Ok(tls::Read::Closed) => self.reading.step = Step::End,
             Err(error) => {
                 let connection = &mut self.connections[key];
@@ -226,7 +227,6 @@ impl<N: Network> Connections<N> {
                 let cause = failure::of_broken_tls(&error);
                 run.recorder.tls_error(due, error.reason);
                 self.fail(key, cause, now);
-                self.reading.step = Step::Used;
             }
         }
         None

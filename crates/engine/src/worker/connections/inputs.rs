@@ -43,7 +43,8 @@ impl<N: Network> Connections<N> {
                 return;
             }
             if self.network.met_itself(connection.transport.socket()) {
-                self.refuse_itself(key, now);
+                // Nobody listens, and the socket has met itself.
+                self.fail_io(key, Errno::CONNREFUSED.into(), now);
                 return;
             }
             self.tell(key, EventKind::Reached, now);
@@ -54,17 +55,12 @@ impl<N: Network> Connections<N> {
         if run.plan.sockets.fast_open && ready.readable {
             let connection = &self.connections[key];
             if !connection.has_answered() && self.network.met_itself(connection.transport.socket()) {
-                self.refuse_itself(key, now);
+                // Nobody listens, and the socket has met itself.
+                self.fail_io(key, Errno::CONNREFUSED.into(), now);
                 return;
             }
         }
         self.begin_reading(Reading { last, ..Reading::new(key, step, now) });
-    }
-
-    /// Nobody listens, and the socket has met itself: it is refused.
-    #[cold]
-    fn refuse_itself(&mut self, key: ConnectionKey, now: Instant) {
-        self.fail_io(key, Errno::CONNREFUSED.into(), now);
     }
 
     /// Goes on with a connection that had more to read than a turn allows.
@@ -81,7 +77,7 @@ impl<N: Network> Connections<N> {
     /// Returns the reading of a connection, which exists, whatever its socket.
     pub(super) fn reading_of(&self, key: ConnectionKey, now: Instant) -> Reading {
         match self.connections[key].transport.datagram() {
-            Some(_) => Reading::of_datagrams(key, Step::Receive, now),
+            Some(_) => Reading::new(key, Step::Receive, now),
             None => Reading::new(key, Step::Read, now),
         }
     }
@@ -160,7 +156,7 @@ impl<N: Network> Connections<N> {
     #[inline]
     pub(super) fn finish_use(&mut self, run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, source, .. } = self.reading;
-        self.reading.stamp = None;
+        (self.reading.stamp, self.reading.holds_back) = (None, false);
         match source {
             Source::Stream | Source::Records => {
                 if source == Source::Records

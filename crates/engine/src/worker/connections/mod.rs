@@ -319,12 +319,12 @@ impl<N: Network> Connections<N> {
 
     /// Returns whether a connection takes another call, which may wait for a stream there.
     pub(super) fn has_capacity(&self, key: ConnectionKey) -> bool {
-        self.connections[key].engine.capacity() > 0
+        self.connections[key].has_capacity()
     }
 
     /// Returns whether a connection takes another call, which need not wait for a stream there.
     pub(super) fn has_room(&self, key: ConnectionKey) -> bool {
-        self.connections[key].engine.has_room()
+        !self.connections[key].is_failing && self.connections[key].engine.has_room()
     }
 
     /// Returns the calls on a connection without a complete reply.

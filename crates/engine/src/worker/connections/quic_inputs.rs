@@ -35,7 +35,7 @@ impl<N: Network> Connections<N> {
         let last = if ready.writable { Step::Flush } else { Step::Done };
         // An error is what the next read returns.
         let step = if ready.readable || ready.failed { Step::Receive } else { last };
-        self.begin_reading(Reading { last, ..Reading::of_datagrams(key, step, now) });
+        self.begin_reading(Reading { last, ..Reading::new(key, step, now) });
     }
 
     /// A socket of datagrams is there: begins the handshake.
@@ -89,7 +89,10 @@ impl<N: Network> Connections<N> {
     pub(super) fn advance_quic(&mut self, buffer: &[u8], run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, .. } = self.reading;
         let connection = &mut self.connections[key];
-        let engine = connection.engine.datagrams_mut()?;
+        let Some(engine) = connection.engine.datagrams_mut() else {
+            self.reading.step = Step::Done;
+            return None;
+        };
         match engine.poll_progress(at_instant(now)) {
             None => {
                 self.reading.fill(0, 0);
@@ -122,8 +125,8 @@ impl<N: Network> Connections<N> {
             }
             step = Step::Progress;
         }
-        let reading = Reading::of_datagrams(key, step, now);
-        self.begin_reading(Reading { source: Source::Timer, last: Step::Flush, ..reading });
+        let reading = Reading::new(key, step, now);
+        self.begin_reading(Reading { source: Source::Timer, last: Step::SetTimer, ..reading });
     }
 
     /// Sets the timer of a connection as its protocol has it now. Out of the way of calls over TCP.

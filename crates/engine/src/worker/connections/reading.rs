@@ -37,6 +37,9 @@ pub(super) struct Reading {
     pub(super) filled: usize,
     /// Nothing of these bytes is used yet.
     pub(super) is_news: bool,
+    /// Bytes are being used. What follows a reply among them is not sent before all are: it cannot be a request that another of
+    /// these replies answers.
+    pub(super) holds_back: bool,
     /// The number of reads in this turn.
     pub(super) reads: u32,
     /// The last read took all that there was.
@@ -70,8 +73,10 @@ pub(super) enum Step {
     Used,
     /// Sends what follows, if that has waited.
     Settle,
-    /// Sends what there is, and sets the timer.
+    /// Sends what there is.
     Flush,
+    /// Sets the timer.
+    SetTimer,
     /// A deadline has come.
     Late,
     /// A deadline has come: ends the replies that are complete for their users.
@@ -136,26 +141,16 @@ impl Reading {
             used: 0,
             filled: 0,
             is_news: false,
+            holds_back: false,
             reads: 0,
             is_drained: false,
             is_unsettled: false,
         }
     }
 
-    /// As [`new`](Self::new), of a connection over QUIC: it settles in any case, once.
-    pub(super) fn of_datagrams(key: ConnectionKey, step: Step, now: Instant) -> Self {
-        Self { is_unsettled: true, ..Self::new(key, step, now) }
-    }
-
     /// There are bytes in the buffer, from `start` to `end`, to be used next.
     pub(super) fn fill(&mut self, start: usize, end: usize) {
         (self.used, self.filled, self.is_news, self.step) = (start, end, end > start, Step::Use);
-    }
-
-    /// Returns whether bytes are being used. What follows a reply among them is not sent before all are: it cannot be a
-    /// request that another of these replies answers.
-    fn holds_back(&self) -> bool {
-        matches!(self.step, Step::Open | Step::Use | Step::End | Step::Used)
     }
 }
 
@@ -197,19 +192,21 @@ impl<N: Network> Connections<N> {
 
     /// Takes the next thing that has happened. What happened to a connection that was closed since then comes too late.
     fn poll_happened(&mut self, run: &mut Run<'_>) -> Option<Event> {
-        if let Happening::Failure(key, now, _) = *self.happened.front()?
-            && self.connections.contains_key(key)
-            && let Some(event) = self.end_complete(key, now, run)
-        {
-            // Replies that are complete for their users end before their connection fails.
-            return Some(event);
-        }
         match self.happened.pop_front()? {
-            Happening::Event(event) => self.connections.contains_key(event.connection).then_some(event),
-            Happening::Failure(key, now, fault) => self.connections.contains_key(key).then(|| match fault {
-                Fault::Io(error) => self.lose_by(key, &error, now, run),
-                Fault::Cause(cause) => self.lose(key, cause, now, run),
-            }),
+            Happening::Event(event) if self.connections.contains_key(event.connection) => Some(event),
+            Happening::Failure(key, now, fault) if self.connections.contains_key(key) => {
+                let completed = self.end_complete(key, now, run);
+                if completed.is_some() {
+                    // Replies that are complete for their users end before their connection fails.
+                    self.happened.push_front(Happening::Failure(key, now, fault));
+                    return completed;
+                }
+                Some(match fault {
+                    Fault::Io(error) => self.lose_by(key, &error, now, run),
+                    Fault::Cause(cause) => self.lose(key, cause, now, run),
+                })
+            }
+            Happening::Event(_) | Happening::Failure(..) => None,
         }
     }
 
@@ -239,8 +236,13 @@ impl<N: Network> Connections<N> {
                 None
             }
             Step::Flush => {
-                self.reading.step = Step::Done;
+                self.reading.step = if last == Step::Flush { Step::Done } else { last };
                 self.flush(key, now, run);
+                None
+            }
+            Step::SetTimer => {
+                self.reading.step = Step::Done;
+                self.set_timer(key);
                 None
             }
             Step::Late => {
@@ -292,7 +294,7 @@ impl<N: Network> Connections<N> {
     /// Returns whether the bytes of this connection are being used.
     #[inline]
     pub(super) fn is_in_use(&self, key: ConnectionKey) -> bool {
-        self.reading.holds_back() && self.reading.key == key
+        self.reading.holds_back && self.reading.key == key
     }
 
     /// Returns whether events are to be polled that commands have led to.
@@ -317,12 +319,18 @@ impl<N: Network> Connections<N> {
     /// A connection is to fail.
     #[cold]
     pub(super) fn fail(&mut self, key: ConnectionKey, cause: impl Into<FailureCause>, now: Instant) {
-        self.happened.push_back(Happening::Failure(key, now, Fault::Cause(cause.into())));
+        self.begin_to_fail(key, now, Fault::Cause(cause.into()));
     }
 
     /// A connection is to fail, as a read or a write did.
     #[cold]
     pub(super) fn fail_io(&mut self, key: ConnectionKey, error: io::Error, now: Instant) {
-        self.happened.push_back(Happening::Failure(key, now, Fault::Io(error)));
+        self.begin_to_fail(key, now, Fault::Io(error));
+    }
+
+    /// From here on a connection takes no further calls.
+    fn begin_to_fail(&mut self, key: ConnectionKey, now: Instant, fault: Fault) {
+        self.connections[key].is_failing = true;
+        self.happened.push_back(Happening::Failure(key, now, fault));
     }
 }

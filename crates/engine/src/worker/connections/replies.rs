@@ -45,7 +45,7 @@ impl<N: Network> Connections<N> {
         if is_news && is_in_order {
             run.recorder.heard(now);
         }
-        self.reading.is_news = false;
+        (self.reading.is_news, self.reading.holds_back) = (false, true);
         if let Some(halt) = &mut connection.halt {
             halt.input.extend_from_slice(input);
             *input = &[];

@@ -25,7 +25,7 @@ impl<N: Network> Connections<N> {
     ) {
         let connection = &mut self.connections[key];
         connection.expect_call(now);
-        while connection.engine.capacity() > 0
+        while connection.has_capacity()
             && let Some(key) = calls.pop_front()
         {
             let call = run.call_submitted(key, now);
@@ -55,7 +55,8 @@ impl<N: Network> Connections<N> {
     /// Not while the same connection's bytes are being used: what follows a reply there cannot answer a request that
     /// goes out only now. It is flushed once they are used up.
     pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
-        if self.is_in_use(key) || self.connections[key].transport.is_broken() {
+        let connection = &self.connections[key];
+        if connection.is_failing || connection.transport.is_broken() || self.is_in_use(key) {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);

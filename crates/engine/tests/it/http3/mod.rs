@@ -531,6 +531,15 @@ fn a_server_that_never_answers_costs_its_time_limit_or_the_idle_time_out() {
 }
 
 #[test]
+fn a_connection_whose_socket_is_noticed_only_behind_its_time_limit_has_that_all_the_same() {
+    let plan = over_http3(connections(5, 1, 1)).with(|plan| plan.arrivals = Arrivals::Concurrent(nonzero(5)));
+    let link = Link { nap: Some((Duration::ZERO, ms(300))), told_max: 1, ..far(5) };
+    let run = run(&with_timeout(plan, ms(100)), link, reluctant(Reception::Ignore));
+    assert_eq!((run.summary.replies, run.summary.errors.count(Failure::ClientTimeout)), (0, 5));
+    assert!(run.summary.duration < SECOND, "{:?}", run.summary.duration);
+}
+
+#[test]
 fn a_call_without_a_reply_ends_alone_where_calls_are_due_by_themselves() {
     let peer = Http3Peer::new(|request: &StreamSeen| match request.index {
         5 => Vec::new(),
