@@ -136,11 +136,6 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Returns whether it takes another call.
-    pub(super) fn has_capacity(&self) -> bool {
-        !self.is_failing && self.engine.capacity() > 0
-    }
-
     /// Returns whether it is established and has no calls.
     pub(super) fn is_idle(&self) -> bool {
         self.transport.is_established() && self.engine.pending_count() == 0

@@ -319,7 +319,7 @@ impl<N: Network> Connections<N> {
 
     /// Returns whether a connection takes another call, which may wait for a stream there.
     pub(super) fn has_capacity(&self, key: ConnectionKey) -> bool {
-        self.connections[key].has_capacity()
+        !self.connections[key].is_failing && self.connections[key].engine.capacity() > 0
     }
 
     /// Returns whether a connection takes another call, which need not wait for a stream there.

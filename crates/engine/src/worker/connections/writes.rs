@@ -24,8 +24,11 @@ impl<N: Network> Connections<N> {
         run: &mut Run<'_>,
     ) {
         let connection = &mut self.connections[key];
+        if connection.is_failing {
+            return;
+        }
         connection.expect_call(now);
-        while connection.has_capacity()
+        while connection.engine.capacity() > 0
             && let Some(key) = calls.pop_front()
         {
             let call = run.call_submitted(key, now);
@@ -55,8 +58,11 @@ impl<N: Network> Connections<N> {
     /// Not while the same connection's bytes are being used: what follows a reply there cannot answer a request that
     /// goes out only now. It is flushed once they are used up.
     pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        if self.is_in_use(key) {
+            return;
+        }
         let connection = &self.connections[key];
-        if connection.is_failing || connection.transport.is_broken() || self.is_in_use(key) {
+        if connection.is_failing || connection.transport.is_broken() {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
