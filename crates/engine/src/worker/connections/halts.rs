@@ -66,7 +66,7 @@ impl<N: Network> Connections<N> {
         }
         buffer[..size].copy_from_slice(&halt.input);
         let source = Source::Halt { has_ended: halt.has_ended, at: now };
-        self.reading = Reading { source, stamp, ..Reading::new(key, Step::Use, arrived) };
+        self.reading = Reading { stamp, source, ..Reading::new(key, Step::Use, arrived) };
         self.reading.fill(0, size);
     }
 

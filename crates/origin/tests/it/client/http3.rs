@@ -83,11 +83,12 @@ impl Client {
         self.runtime.block_on(async { tokio::time::timeout(PATIENCE, future).await.unwrap() })
     }
 
-    /// Connects, and waits until the handshake is complete.
+    /// Connects, and waits until the handshake is complete. The server may find fault with the client's part of it only then, and
+    /// close the connection at any time.
     pub(crate) fn try_connect(&self) -> Result<Session, ConnectionError> {
         self.run(async {
             let connection = self.endpoint.connect(self.server, "localhost").unwrap().await?;
-            Ok(Session::new(connection).await)
+            Session::new(connection).await
         })
     }
 
@@ -101,7 +102,7 @@ impl Client {
             let connecting = self.endpoint.connect(self.server, "localhost").unwrap();
             let (connection, accepted) =
                 connecting.into_0rtt().unwrap_or_else(|_| panic!("there is a session"));
-            let mut session = Session::new(connection).await;
+            let mut session = Session::new(connection).await.unwrap();
             let reply = session.request(Method::GET, path, b"").await.unwrap();
             (reply, accepted.await)
         })
@@ -120,11 +121,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    async fn new(connection: Connection) -> Self {
+    async fn new(connection: Connection) -> Result<Self, ConnectionError> {
         let pipe = h3_quinn::Connection::new(connection.clone());
-        let (mut driver, requests) = h3::client::new(pipe).await.unwrap();
+        let (mut driver, requests) = match h3::client::new(pipe).await {
+            Ok(begun) => begun,
+            Err(error) => return Err(connection.close_reason().unwrap_or_else(|| panic!("{error}"))),
+        };
         tokio::spawn(async move { poll_fn(|context| driver.poll_close(context)).await });
-        Self { connection, requests }
+        Ok(Self { connection, requests })
     }
 
     /// Asks, and reads the whole reply.
