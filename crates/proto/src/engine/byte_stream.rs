@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{CallId, Event, ProtocolError, http1, http2};
 
-/// What an [`Engine`](crate::Engine) does whose bytes are a stream.
+/// Methods of an [`Engine`](crate::Engine) over a stream of bytes.
 #[derive(Debug)]
 pub enum ByteStream<'e> {
     /// HTTP/1.0 or HTTP/1.1.
@@ -14,7 +14,7 @@ pub enum ByteStream<'e> {
 }
 
 impl ByteStream<'_> {
-    /// Sends further bytes on the WebSocket that a call has opened. They are dropped if there is none.
+    /// Sends bytes on a call's WebSocket; drops them if there is none.
     #[inline]
     pub fn send(&mut self, call: CallId, bytes: &[u8]) {
         match self {
@@ -23,7 +23,7 @@ impl ByteStream<'_> {
         }
     }
 
-    /// Returns the number of bytes that were sent on the WebSocket of a call and that the transport has not taken.
+    /// Returns the number of bytes sent on a call's WebSocket that the transport has not taken.
     #[must_use]
     #[inline]
     pub fn unsent(&self, call: CallId) -> usize {
@@ -33,8 +33,8 @@ impl ByteStream<'_> {
         }
     }
 
-    /// Completes the call that has opened a WebSocket, now that both sides have closed it:
-    /// [`poll_event`](crate::Engine::poll_event) reports that once it has no more input.
+    /// Completes a call whose WebSocket both sides have closed. [`poll_event`](crate::Engine::poll_event) reports it once it has no
+    /// more input.
     pub fn finish(&mut self, now: Duration, call: CallId) {
         match self {
             Self::Http1(engine) => engine.finish(),
@@ -105,7 +105,7 @@ impl ByteStream<'_> {
         }
     }
 
-    /// Returns the number of bytes coming next that need not be read, as they are content that nobody asked for.
+    /// Returns the number of unwanted content bytes that come next and need not be read.
     #[must_use]
     #[inline]
     pub fn skippable(&self) -> u64 {
@@ -115,7 +115,7 @@ impl ByteStream<'_> {
         }
     }
 
-    /// `count` bytes came and were not read, no more than are [`skippable`](Self::skippable).
+    /// Records that `count` [skippable](Self::skippable) bytes were discarded.
     #[inline]
     pub fn handle_skipped(&mut self, count: u64) {
         match self {

@@ -7,7 +7,6 @@ use httperf_stats::{CauseKind, Failure, FailureCause, Instant};
 
 use super::connection::Connection;
 use super::progress::Stage;
-use super::replies::Consequence;
 use super::{Connections, Event, EventKind, Lost, at_instant, poll_key, quic};
 use crate::failure::{self, Awaits};
 use crate::worker::run::{Call, Run};
@@ -15,7 +14,7 @@ use crate::worker::{CallKey, ConnectionKey};
 use crate::{Network, Observation};
 
 impl<N: Network> Connections<N> {
-    /// A connection is lost, as a read or a write failed.
+    /// Removes a connection whose read or write failed. Returns its last event.
     pub(super) fn lose_by(
         &mut self,
         key: ConnectionKey,
@@ -33,7 +32,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A connection is lost.
+    /// Removes a connection that failed. Returns its last event.
     pub(super) fn lose(
         &mut self,
         key: ConnectionKey,
@@ -153,8 +152,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Ends the next reply on a connection that is complete for its user: the server has said so. Returns its event, if there is one
-    /// left.
+    /// Ends the next reply whose stream the server has marked as done. Returns its event; `None` if no such reply is left.
     #[inline]
     pub(super) fn end_complete(
         &mut self,
@@ -224,11 +222,11 @@ impl<N: Network> Connections<N> {
         }
         let ended = connection.engine.byte_stream().map_or(Ok(None), |mut stream| stream.handle_eof());
         match ended {
-            Ok(Some(reply)) => match self.handle_reply(key, reply, now, run) {
-                Consequence::Event(kind) => Some(self.event(key, kind, now)),
-                _ => None,
-            },
-            Ok(None) => Some(self.end(key, now, run)),
+            Ok(Some(Reply::ReplyDone { call, size, reuse })) => {
+                let kind = EventKind::Complete { call: call.into(), size, reuse };
+                Some(self.event(key, kind, now))
+            }
+            Ok(_) => Some(self.end(key, now, run)),
             Err(error) => {
                 self.fail_protocol(key, &error, now, run);
                 None

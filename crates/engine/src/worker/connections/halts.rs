@@ -22,9 +22,7 @@ impl<N: Network> Connections<N> {
             stamp: self.reading.stamp,
             has_ended: false,
         }));
-        if !std::mem::replace(&mut connection.is_unread, true) {
-            self.unread.push(key);
-        }
+        self.read_later(key);
     }
 
     /// Makes a step for a connection that halts. If that was the last one, what waits behind it has its turn.
@@ -45,7 +43,7 @@ impl<N: Network> Connections<N> {
             match self.hear_talk(key, call, &[], arrived, run) {
                 Consequence::Behind(_) => is_behind = true,
                 Consequence::Event(kind) => self.tell(key, kind, arrived),
-                _ => {}
+                Consequence::None | Consequence::End | Consequence::Failure => {}
             }
             self.reading.stamp = None;
         } else {
@@ -54,9 +52,7 @@ impl<N: Network> Connections<N> {
         }
         let connection = &mut self.connections[key];
         if is_behind {
-            if !std::mem::replace(&mut connection.is_unread, true) {
-                self.unread.push(key);
-            }
+            self.read_later(key);
             return;
         }
         let Some(halt) = connection.halt.take() else { return };
@@ -70,7 +66,7 @@ impl<N: Network> Connections<N> {
         self.reading.fill(0, size);
     }
 
-    /// What had waited for a connection to catch up is used: goes on with what comes behind it.
+    /// Continues behind the halted input, all of which is used.
     pub(super) fn caught_up(&mut self, has_ended: bool, now: Instant, run: &mut Run<'_>) -> Option<Event> {
         let key = self.reading.key;
         self.reading = Reading { is_unsettled: true, ..self.reading_of(key, now) };

@@ -11,8 +11,8 @@ use super::progress::Stage;
 use super::reading::{Reading, Source, Step};
 use super::transport::{Read, ReadKind};
 use super::{Connections, Event, EventKind};
-use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
+use crate::worker::{ConnectionKey, READ_SIZE};
 use crate::{Network, Ready, Received};
 
 /// The number of reads of a connection in a turn before the others have theirs.
@@ -61,6 +61,13 @@ impl<N: Network> Connections<N> {
             }
         }
         self.begin_reading(Reading { last, ..Reading::new(key, step, now) });
+    }
+
+    /// Reads a connection on in the next turn.
+    pub(super) fn read_later(&mut self, key: ConnectionKey) {
+        if !std::mem::replace(&mut self.connections[key].is_unread, true) {
+            self.unread.push(key);
+        }
     }
 
     /// Goes on with a connection that had more to read than a turn allows.
@@ -119,7 +126,7 @@ impl<N: Network> Connections<N> {
         self.use_input(buffer, run)
     }
 
-    /// Reads once; `None` if there is nothing to be used now.
+    /// Reads once. `None`: nothing can be used now.
     #[inline]
     fn read_once(&mut self, buffer: &mut [u8]) -> Option<Read> {
         let Reading { key, now, .. } = self.reading;
@@ -129,15 +136,13 @@ impl<N: Network> Connections<N> {
                 return None;
             }
             if self.reading.reads == READS_PER_TURN {
-                if !std::mem::replace(&mut connection.is_unread, true) {
-                    self.unread.push(key);
-                }
+                self.read_later(key);
                 return None;
             }
             self.reading.reads += 1;
             let skippable = connection.engine.byte_stream().map_or(0, |stream| stream.skippable());
             let transport = &connection.transport;
-            match transport.read(&mut self.network, self.tls.as_mut(), buffer, skippable) {
+            match transport.read(&mut self.network, self.tls.as_mut(), &mut buffer[..READ_SIZE], skippable) {
                 Ok(read) => return Some(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
@@ -152,7 +157,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// All that a read has brought is used: sends what that has led to, unless more is to arrive.
+    /// Ends the use of a read: sends the requests that it led to, unless more replies are due.
     #[inline]
     pub(super) fn finish_use(&mut self, run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, source, .. } = self.reading;
@@ -196,7 +201,7 @@ impl<N: Network> Connections<N> {
         run.may_have_streams() && self.connections[key].engine.open_streams() > 0
     }
 
-    /// All bytes that arrived are used: sends the requests that they led to.
+    /// Sends the requests that the bytes read have led to.
     #[inline]
     pub(super) fn settle(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         if self.connections[key].wants_write() {

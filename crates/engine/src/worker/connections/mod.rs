@@ -7,8 +7,8 @@
 //!                                    └─ Engine      the protocol
 //! ```
 //!
-//! A command returns its outcome. Whatever happens by itself, because a socket is ready or a deadline has passed, becomes
-//! events, which [`Connections::poll_event`] returns one by one. Each may be followed by commands before the next is polled.
+//! A command returns its outcome. A ready socket or a passed deadline leads to events, which [`Connections::poll_event`] returns
+//! one by one. Dispatch may give commands after each, before the next is polled.
 
 mod alternatives;
 mod closing;
@@ -83,11 +83,11 @@ pub(super) struct Connections<N: Network> {
     timers: Timers,
     /// Connections that were read as often as a turn allows, and may have more.
     unread: Vec<ConnectionKey>,
-    /// What has happened and is not polled yet, in order.
+    /// Events and failures that have not been polled, in order.
     happened: VecDeque<Happening>,
-    /// The connection that is being dealt with.
+    /// The connection that is being read.
     reading: Reading,
-    /// Its calls whose time is over, the first at the end.
+    /// Its expired calls, the first at the end.
     expired: Vec<CallKey>,
     header_cache: http1::HeaderCache,
     /// Datagrams as QUIC takes them. Its memory is used again once QUIC is done with what lies in it.

@@ -56,9 +56,7 @@ impl<N: Network> Connections<N> {
         let connection = &mut self.connections[key];
         self.reading.step = Step::Settle;
         if self.reading.reads == READS_PER_TURN {
-            if !std::mem::replace(&mut connection.is_unread, true) {
-                self.unread.push(key);
-            }
+            self.read_later(key);
             return None;
         }
         self.reading.reads += 1;

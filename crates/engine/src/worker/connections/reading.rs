@@ -1,4 +1,4 @@
-//! What is done with a connection to which something has happened, step by step, and the events that come of it.
+//! Steps of reading a connection, and the events that they return.
 //!
 //! ```text
 //!   handle_ready, read_on, time_out, fire_timer ──► Reading
@@ -8,8 +8,8 @@
 //!       open, submit, flush, close ◄── dispatch ◄──────┘
 //! ```
 //!
-//! An event is handled before the next step: the second reply in a buffer is only read once the first has had its
-//! consequences. They may have removed the connection, and its reading with it.
+//! Dispatch handles an event before the next step, so it has handled the first reply in a buffer before the second is read. It may
+//! have closed the connection: its reading then ends.
 
 use std::io;
 
@@ -20,104 +20,102 @@ use crate::Network;
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
 
-/// How far a connection is read, and what follows.
+/// Progress of the connection that is being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) key: ConnectionKey,
-    /// The instant at which the bytes that are being used were read.
+    /// The instant at which the bytes in use were read.
     pub(super) now: Instant,
     /// The kernel's stamp of the last segment of these bytes.
     pub(super) stamp: Option<Instant>,
     pub(super) step: Step,
-    /// What is done after all else.
+    /// The step after all others.
     pub(super) last: Step,
     pub(super) source: Source,
-    /// The bytes in the buffer that are not used yet: from here, to there.
+    /// Start and end of the unused bytes in the buffer.
     pub(super) used: usize,
     pub(super) filled: usize,
-    /// Nothing of these bytes is used yet.
+    /// None of these bytes is used yet.
     pub(super) is_news: bool,
-    /// Bytes are being used. What follows a reply among them is not sent before all are: it cannot be a request that another of
-    /// these replies answers.
+    /// Bytes are in use. New requests wait until all are used, as none of these bytes can answer them.
     pub(super) holds_back: bool,
-    /// The number of reads in this turn.
+    /// Number of reads in this turn.
     pub(super) reads: u32,
-    /// The last read took all that there was.
+    /// The last read emptied the socket.
     pub(super) is_drained: bool,
-    /// The connection may have something to send, which waits for what else arrives.
+    /// Writes wait for further replies.
     pub(super) is_unsettled: bool,
 }
 
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Sends what has waited for the socket to be connected. `reads`: there may be something to read by now.
+    /// Sends the requests that waited for the connection. `reads`: the socket may be readable by now.
     Connected {
         reads: bool,
     },
     /// Reads from a socket.
     Read,
-    /// Goes on with a connection that halts.
+    /// Decompresses more of a halted connection's input.
     CatchUp,
     /// Reads from a socket of datagrams.
     Receive,
-    /// Takes the progress of a handshake in datagrams.
+    /// Advances the handshake of QUIC.
     Progress,
     /// Opens a record of TLS.
     Open,
     /// Uses the bytes in the buffer, or those in the streams of QUIC.
     Use,
-    /// Nothing more comes, as the server has said.
+    /// Handles the server's end of the stream.
     End,
-    /// All that a read has brought is used.
+    /// Ends the use of a read.
     Used,
-    /// Sends what follows, if that has waited.
+    /// Sends the requests that were held back.
     Settle,
-    /// Sends what there is.
+    /// Sends all bytes that are due.
     Flush,
     /// Sets the timer.
     SetTimer,
-    /// A deadline has come.
+    /// Handles a deadline that has passed.
     Late,
-    /// A deadline has come: ends the replies that are complete for their users.
+    /// Ends the streamed replies that the server has marked as done.
     EndComplete,
-    /// A deadline has come, and these replies have ended.
+    /// Looks for a deadline besides theirs.
     StillLate,
-    /// A deadline has come, of something else than such a reply.
+    /// Gives up calls or the connection.
     TimeOut,
-    /// Gives up calls whose time is over.
+    /// Cancels expired calls.
     Cancel,
-    /// Ends the connection if it was kept for these calls only.
+    /// Ends a draining connection that has no calls left.
     EndDrained,
     Done,
 }
 
-/// Where the bytes that are being used have come from.
+/// Source of the bytes in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A socket.
     Stream,
     /// A socket, in records of TLS.
     Records,
-    /// A socket of datagrams. `settles_ticket`: they brought the ticket for which the connection has stayed.
+    /// A socket of datagrams. `settles_ticket`: the connection had stayed open for the ticket among them.
     Datagrams { settles_ticket: bool },
-    /// The passing of time.
+    /// A timer.
     Timer,
-    /// They had waited until what came before them was decompressed. `has_ended`: nothing comes behind them. They are used at
-    /// `at`, much later than they arrived.
+    /// Input held back during decompression, used at `at`. `has_ended`: the server sends nothing more.
     Halt { has_ended: bool, at: Instant },
 }
 
-/// Something that has happened to a connection, in a step or by a command.
+/// Something that happened to a connection.
 pub(super) enum Happening {
     Event(Event),
-    /// It is to fail.
+    /// It fails once the events before this are handled.
     Failure(ConnectionKey, Instant, Fault),
 }
 
-/// Why a connection is to fail.
+/// Reason of a failure.
 pub(super) enum Fault {
-    /// The system refuses to read or to write.
+    /// A read or write failed.
     Io(io::Error),
     Cause(FailureCause),
 }
@@ -155,11 +153,10 @@ impl Reading {
 }
 
 impl<N: Network> Connections<N> {
-    /// Returns the next event. `None`: nothing is left to do until something happens. To be called after each input of a
-    /// connection, and after each command, until then.
+    /// Returns the next event; `None` if no work is left. Call until `None` after each input and each command.
     ///
-    /// `buffer` has [`READ_SIZE`](crate::worker::READ_SIZE) bytes or more. It holds bytes of the connection that is being read, as they
-    /// came, or as TLS had them, and is to be the same until there is `None`.
+    /// `buffer` has at least [`READ_SIZE`](crate::worker::READ_SIZE) bytes and holds the bytes in use, after TLS. Pass the same one until
+    /// `None`.
     #[inline]
     pub(in crate::worker) fn poll_event(&mut self, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
         loop {
@@ -190,7 +187,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Takes the next thing that has happened. What happened to a connection that was closed since then comes too late.
+    /// Takes the next queued event or failure. Drops it if its connection is closed by now.
     fn poll_happened(&mut self, run: &mut Run<'_>) -> Option<Event> {
         match self.happened.pop_front()? {
             Happening::Event(event) if self.connections.contains_key(event.connection) => Some(event),
@@ -210,7 +207,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Takes a step that a call seldom needs.
+    /// Takes one of the rarer steps.
     fn take_step(&mut self, step: Step, buffer: &mut Vec<u8>, run: &mut Run<'_>) -> Option<Event> {
         let Reading { key, now, last, .. } = self.reading;
         match step {
@@ -270,7 +267,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Begins to deal with a connection.
+    /// Begins to read a connection.
     #[inline]
     pub(super) fn begin_reading(&mut self, reading: Reading) {
         debug_assert!(
@@ -280,7 +277,7 @@ impl<N: Network> Connections<N> {
         self.reading = reading;
     }
 
-    /// The connection that is being dealt with is gone.
+    /// Ends the reading of a connection that is gone.
     #[cold]
     fn drop_reading(&mut self) {
         self.reading = Reading::default();
@@ -291,19 +288,19 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Returns whether the bytes of this connection are being used.
+    /// Returns whether bytes of this connection are in use.
     #[inline]
     pub(super) fn is_in_use(&self, key: ConnectionKey) -> bool {
         self.reading.holds_back && self.reading.key == key
     }
 
-    /// Returns whether events are to be polled that commands have led to.
+    /// Returns whether events or failures wait to be polled.
     #[inline]
     pub(in crate::worker) fn has_happened(&self) -> bool {
         !self.happened.is_empty()
     }
 
-    /// Something has happened to a connection.
+    /// Queues an event of a connection.
     #[inline]
     pub(super) fn tell(&mut self, key: ConnectionKey, kind: EventKind, now: Instant) {
         let event = self.event(key, kind, now);
@@ -316,19 +313,19 @@ impl<N: Network> Connections<N> {
         Event { connection: key, owner: self.connections[key].owner, now, kind }
     }
 
-    /// A connection is to fail.
+    /// Lets a connection fail when events are polled.
     #[cold]
     pub(super) fn fail(&mut self, key: ConnectionKey, cause: impl Into<FailureCause>, now: Instant) {
         self.begin_to_fail(key, now, Fault::Cause(cause.into()));
     }
 
-    /// A connection is to fail, as a read or a write did.
+    /// As [`fail`](Self::fail), for a read or write that failed.
     #[cold]
     pub(super) fn fail_io(&mut self, key: ConnectionKey, error: io::Error, now: Instant) {
         self.begin_to_fail(key, now, Fault::Io(error));
     }
 
-    /// From here on a connection takes no further calls.
+    /// Queues a failure. The connection takes no further calls.
     fn begin_to_fail(&mut self, key: ConnectionKey, now: Instant, fault: Fault) {
         self.connections[key].is_failing = true;
         self.happened.push_back(Happening::Failure(key, now, fault));

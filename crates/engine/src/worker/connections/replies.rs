@@ -9,16 +9,16 @@ use crate::worker::run::{Answer, Run};
 use crate::worker::{CallKey, ConnectionKey};
 use crate::{Network, failure};
 
-/// What comes of an event of the protocol.
+/// Outcome of an event of the protocol.
 pub(super) enum Consequence {
-    /// Nothing that concerns dispatch.
+    /// Nothing for dispatch.
     None,
     Event(EventKind),
-    /// The connection ends.
+    /// The server ends the connection.
     End,
-    /// What came for this call is not decompressed yet.
+    /// Decompression of this call's body is behind.
     Behind(CallKey),
-    /// The connection is to fail.
+    /// The connection fails: the failure is queued.
     Failure,
 }
 
@@ -70,7 +70,7 @@ impl<N: Network> Connections<N> {
                     Consequence::None => {}
                     Consequence::Event(kind) => {
                         if is_in_order && input.is_empty() && matches!(kind, EventKind::Complete { .. }) {
-                            // Nothing has come behind this reply.
+                            // No byte follows this reply: the engine need not be asked for more.
                             self.reading.step = source.after_use();
                         }
                         return Some(self.event(key, kind, now));
@@ -108,8 +108,8 @@ impl<N: Network> Connections<N> {
     }
 
     /// Handles an event of the protocol.
-    #[inline(always)]
-    pub(super) fn handle_reply(
+    #[inline]
+    fn handle_reply(
         &mut self,
         key: ConnectionKey,
         reply: Reply<'_>,

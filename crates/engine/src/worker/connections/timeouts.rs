@@ -28,7 +28,7 @@ impl<N: Network> Connections<N> {
         self.reading.last = Step::Late;
     }
 
-    /// The deadline of a connection has come, and what came in time is read.
+    /// Begins to handle a deadline, after all bytes that came in time are read.
     pub(super) fn handle_late(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         let has_models = run.plan.replies.streams.model.is_some();
         let is_late = |call| run.linger(call).is_some_and(|deadline| deadline <= now);
@@ -43,7 +43,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A deadline has come, perhaps only that of replies which are complete for their users, and which have ended.
+    /// Goes on once the complete replies have ended: perhaps the deadline was only theirs.
     pub(super) fn handle_still_late(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         self.reading.step = Step::TimeOut;
         if self.connections[key].wants_write() {
@@ -65,7 +65,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Gives up what has a deadline that has come: calls, the wait for a ticket, or the connection.
+    /// Gives up the calls, the wait for a ticket, or the connection whose deadline has passed.
     pub(super) fn give_up(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
         self.reading.step = Step::Done;
         let connection = &self.connections[key];
@@ -102,7 +102,7 @@ impl<N: Network> Connections<N> {
         self.fail(key, cause, now);
     }
 
-    /// Gives up the next call whose time is over, of a connection that goes on.
+    /// Cancels the next expired call of a connection that goes on.
     pub(super) fn cancel_next(
         &mut self,
         key: ConnectionKey,
@@ -125,7 +125,7 @@ impl<N: Network> Connections<N> {
         Some(self.event(key, kind, now))
     }
 
-    /// Ends a connection whose calls, some of which were given up, were all that it was kept for.
+    /// Ends a draining connection that has no calls left.
     pub(super) fn end_drained(
         &mut self,
         key: ConnectionKey,

@@ -116,9 +116,7 @@ impl<N: Network> Connections<N> {
             return false;
         }
         connection.transport.handle_broken();
-        if !std::mem::replace(&mut connection.is_unread, true) {
-            self.unread.push(key);
-        }
+        self.read_later(key);
         true
     }
 

@@ -83,8 +83,7 @@ impl Run<'_> {
         });
     }
 
-    /// The run's time is over: nothing new is said on WebSockets, but for those that go on. Returns the calls of the others
-    /// that are open.
+    /// Stops new messages at the end of the run, except on WebSockets that go on. Returns the calls of the other open ones.
     pub(in crate::worker) fn close_talks(&mut self) -> Vec<CallKey> {
         if !self.plan.opens_websockets() {
             return Vec::new();
