@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use httperf_stats::{Classes, Failure, Interval};
 
+use crate::families::{COUNTS, Figure, RANK_COUNTS, STREAM_COUNTS};
 use crate::meter::phase_name;
-use crate::{About, Now, RankTotals, VERDICTS};
+use crate::{About, Now, PhaseTotals, RankTotals, VERDICTS};
 
 const WRITES: &str = "a String takes everything";
 
@@ -22,17 +23,13 @@ pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> Strin
     tag(&mut line, "rank", &about.rank.map_or_else(String::new, |rank| rank.to_string()));
     tag(&mut line, "run", &about.run);
     let mut fields = Vec::new();
-    let counts = [
-        ("arrivals", interval.arrivals),
-        ("calls_failed", interval.failed_calls),
-        ("calls_offered", interval.offered),
-        ("connections_open", interval.open),
-        ("replies", interval.replies),
-        ("replies_http_error", interval.http_errors),
-        ("replies_unexpected", interval.unexpected),
-        ("requests_sent", interval.sent),
-    ];
-    fields.extend(counts.into_iter().map(|(name, count)| format!("{name}={count}i")));
+    let mut totals = PhaseTotals::default();
+    totals.add(interval);
+    let of_streams = if interval.streams.is_some() { &STREAM_COUNTS[..] } else { &[] };
+    for Figure { name, of, .. } in COUNTS.iter().chain(of_streams) {
+        fields.push(format!("{}={}i", name.replace('.', "_"), of(&totals)));
+    }
+    fields.push(format!("connections_open={}i", interval.open));
     for failure in Failure::ALL {
         let count = interval.errors.count(failure);
         if count > 0 {
@@ -50,9 +47,6 @@ pub fn line(about: &About, interval: &Interval, now: Now, at: Duration) -> Strin
     }
     if let Some(streams) = &interval.streams {
         fields.push(format!("streams_open={}i", streams.open));
-        fields.push(format!("stream_events={}i", streams.events));
-        fields.push(format!("stream_tokens={}i", streams.tokens));
-        fields.push(format!("messages_sent={}i", streams.sent));
         quantiles(&mut fields, "stream_first", &streams.first);
     }
     quantiles(&mut fields, "latency", &interval.latency);
@@ -78,16 +72,16 @@ pub fn rank_line(
     tag(&mut line, "host", &about.host);
     tag(&mut line, "rank", &rank.to_string());
     tag(&mut line, "run", &about.run);
-    let cpu = after.cpu.saturating_sub(before.cpu);
+    let counts = RANK_COUNTS.map(|Figure { name, of, .. }| {
+        let name = name.trim_start_matches("rank.").replace('.', "_");
+        format!("{name}={}i", of(after) - of(before))
+    });
     writeln!(
         line,
-        " arrivals={}i,calls_failed={}i,calls_offered={}i,replies={}i,elapsed_s={},generator_cpu_s={},lag_max_s={} {}",
-        after.arrivals - before.arrivals,
-        after.failed_calls - before.failed_calls,
-        after.offered - before.offered,
-        after.replies - before.replies,
+        " {},elapsed_s={},generator_cpu_s={},lag_max_s={} {}",
+        counts.join(","),
         after.elapsed.as_secs_f64(),
-        cpu.as_secs_f64(),
+        after.cpu.saturating_sub(before.cpu).as_secs_f64(),
         after.lag_max.as_secs_f64(),
         at.as_nanos()
     )
@@ -136,8 +130,8 @@ mod tests {
             line(&meter().about, &second(4, Phase::Measured), now, Duration::from_millis(1_700_000_000_500));
         assert_eq!(
             line,
-            "httperf,host=n\\ 1,phase=measured,run=r1 arrivals=10i,calls_failed=1i,calls_offered=10i,connections_open=3i,\
-             replies=8i,replies_http_error=2i,replies_unexpected=1i,requests_sent=9i,errors_connrefused=1i,length_s=1,\
+            "httperf,host=n\\ 1,phase=measured,run=r1 arrivals=10i,calls_offered=10i,requests_sent=9i,replies=8i,\
+             replies_http_error=2i,replies_unexpected=1i,calls_failed=1i,connections_open=3i,errors_connrefused=1i,length_s=1,\
              lag_max_s=0.00007,arrivals_asked_per_s=12.5,verdict=1i,latency_p50_s=0.001,service_p50_s=0.0009,\
              lag_p50_s=0.00003,lag_p90_s=0.00003,generator_cpu_s=0.02 1700000000500000000\n"
         );
@@ -149,7 +143,7 @@ mod tests {
         let before = RankTotals { replies: 6, cpu: Duration::from_millis(10), ..RankTotals::default() };
         assert_eq!(
             rank_line(&meter().about, 3, &before, &after, Duration::from_secs(7)),
-            "httperf_rank,host=n\\ 1,rank=3,run=r1 arrivals=20i,calls_failed=2i,calls_offered=20i,replies=10i,\
+            "httperf_rank,host=n\\ 1,rank=3,run=r1 arrivals=20i,calls_offered=20i,replies=10i,calls_failed=2i,\
              elapsed_s=3,generator_cpu_s=0.03,lag_max_s=0.00007 7000000000\n"
         );
     }

@@ -15,6 +15,4 @@ pub mod prometheus;
 mod prometheus_messages;
 
 pub use distribution::{BOUNDS_US, Distribution, SCALE};
-pub use meter::{
-    About, Meter, Now, OfPhases, PHASES, PhaseTotals, RankTotals, StreamTotals, VERDICTS, phase_name,
-};
+pub use meter::{About, Meter, Now, PHASES, PhaseTotals, RankTotals, StreamTotals, VERDICTS, phase_name};

@@ -131,9 +131,6 @@ pub struct StreamTotals {
     pub first: Distribution,
 }
 
-/// A metric of each phase: its name, what it is, and its values.
-pub type OfPhases<T> = (&'static str, &'static str, Vec<T>);
-
 impl Meter {
     /// A meter of a run that has not begun.
     #[must_use]
@@ -172,60 +169,6 @@ impl Meter {
         self.phases.last().map(|(phase, _)| *phase)
     }
 
-    /// The sums of the phases. Those of streams are there once there was a stream.
-    #[must_use]
-    pub fn counters(&self) -> Vec<OfPhases<u64>> {
-        let of = |name, help, of: fn(&PhaseTotals) -> u64| {
-            (name, help, self.phases.iter().map(|(_, totals)| of(totals)).collect())
-        };
-        let mut counters = vec![
-            of("arrivals", "Arrivals that were due and have started", |totals| totals.arrivals),
-            of("calls_offered", "Calls that were due and were made", |totals| totals.offered),
-            of("requests_sent", "Requests written completely", |totals| totals.sent),
-            of("replies", "Complete replies", |totals| totals.replies),
-            of("replies_http_error", "Complete replies with status 400 or above", |totals| {
-                totals.http_errors
-            }),
-            of("replies_unexpected", "Complete replies that failed a check", |totals| totals.unexpected),
-            of("calls_failed", "Calls that failed", |totals| totals.failed_calls),
-        ];
-        if self.has_streams {
-            counters.extend([
-                of("stream_events", "Events of streams, and messages that came on WebSockets", |totals| {
-                    totals.streams.events
-                }),
-                of("stream_tokens", "Events with content of language models' answers", |totals| {
-                    totals.streams.tokens
-                }),
-                of("messages_sent", "Messages sent on WebSockets", |totals| totals.streams.sent),
-            ]);
-        }
-        counters
-    }
-
-    /// The distributions of the phases. Those of streams are there once there was a stream.
-    #[must_use]
-    pub fn histograms(&self) -> Vec<OfPhases<&Distribution>> {
-        let of = |name, help, of: fn(&PhaseTotals) -> &Distribution| {
-            (name, help, self.phases.iter().map(|(_, totals)| of(totals)).collect())
-        };
-        let mut histograms = vec![
-            of("call_latency", "Time from when a call was due to the end of its reply", |totals| {
-                &totals.latency
-            }),
-            of("call_service", "Time from the first byte of a request to the end of its reply", |totals| {
-                &totals.service
-            }),
-            of("arrival_lag", "Time from when an arrival was due to its start", |totals| &totals.lag),
-        ];
-        if self.has_streams {
-            let help =
-                "Time from when a call was due to the first event of its stream, or to the first token";
-            histograms.push(of("stream_first", help, |totals| &totals.streams.first));
-        }
-        histograms
-    }
-
     /// Calls that were made and have not ended, at the end of the last interval.
     #[must_use]
     pub fn under_way(&self) -> u64 {
@@ -247,37 +190,10 @@ impl RankTotals {
         self.cpu += interval.clocks.as_ref().map_or(Duration::ZERO, |clocks| clocks.cpu);
         self.elapsed = self.elapsed.max(interval.end());
     }
-
-    /// The sums, with the names of their metrics and what they are.
-    #[must_use]
-    pub fn counters(&self) -> [(&'static str, &'static str, u64); 4] {
-        [
-            ("rank_arrivals", "Arrivals of a rank that were due and have started", self.arrivals),
-            ("rank_calls_offered", "Calls of a rank that were due and were made", self.offered),
-            ("rank_replies", "Complete replies to a rank", self.replies),
-            ("rank_calls_failed", "Calls of a rank that failed", self.failed_calls),
-        ]
-    }
-
-    /// Figures in seconds, with the names of their metrics and what they are.
-    #[must_use]
-    pub fn gauges(&self) -> [(&'static str, &'static str, Duration); 2] {
-        [
-            ("rank_arrival_lag_max", "Largest lag of an arrival of a rank in its last second", self.lag_max),
-            (
-                "rank_elapsed",
-                "Time from the start of the run to the end of the last second of a rank",
-                self.elapsed,
-            ),
-        ]
-    }
 }
 
-/// The metric of a rank's processor time, and what it is.
-pub(crate) const RANK_CPU: (&str, &str) = ("rank_generator_cpu", "Processor time of the workers of a rank");
-
 impl PhaseTotals {
-    fn add(&mut self, interval: &Interval) {
+    pub(crate) fn add(&mut self, interval: &Interval) {
         self.arrivals += interval.arrivals;
         self.offered += interval.offered;
         self.sent += interval.sent;
@@ -398,31 +314,6 @@ pub(crate) mod tests {
         assert_eq!(measured.errors.count(Failure::Refused), 2);
         assert_eq!((meter.under_way(), meter.phase()), (3, Some(Phase::Measured)));
         assert_eq!((meter.cpu, meter.elapsed), (Duration::from_millis(60), Duration::from_secs(3)));
-    }
-
-    #[test]
-    fn streams_are_there_once_there_was_one() {
-        let mut meter = meter();
-        assert_eq!((meter.counters().len(), meter.histograms().len()), (7, 3));
-        let streams = StreamCounts {
-            open: 4,
-            events: 30,
-            tokens: 20,
-            sent: 5,
-            first: Classes::from_ascending([(700, 2)]),
-        };
-        let streamed =
-            |number| Interval { streams: Some(Box::new(streams.clone())), ..second(number, Phase::Measured) };
-        meter.add(&streamed(3), Now::default());
-        meter.add(&streamed(4), Now::default());
-        let counters: Vec<(&str, Vec<u64>)> =
-            meter.counters().into_iter().skip(7).map(|(name, _, counts)| (name, counts)).collect();
-        assert_eq!(
-            counters,
-            [("stream_events", vec![0, 60]), ("stream_tokens", vec![0, 40]), ("messages_sent", vec![0, 10])]
-        );
-        let first = meter.histograms().pop().map(|(name, _, firsts)| (name, firsts[1].count()));
-        assert_eq!(first, Some(("stream_first", 4)));
     }
 
     #[test]

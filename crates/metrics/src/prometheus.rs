@@ -7,15 +7,18 @@ use std::fmt;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{self, Registry};
 use prost::Message as _;
 
-use crate::families::{Family, Kind, Labels, Value, families};
+use crate::families::{Family, Kind, Label, LabelValue, Labels, Unit, Value, families};
 use crate::prometheus_messages::{Bucket, BucketSpan, Histogram, LabelPair, Metric, MetricFamily, Number};
 use crate::{Distribution, Meter, SCALE};
 
 /// Beginning of the names of all metrics.
 const PREFIX: &str = "httperf";
+
+/// End of the names of rates.
+const PER_SECOND: &str = "per_second";
 
 /// The media type of [`text()`].
 pub const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -64,6 +67,27 @@ impl Collector for Metrics {
     }
 }
 
+/// The name of a family without the common beginning, unit and suffix.
+fn name(family: &Family<'_>) -> String {
+    family.name.replace('.', "_")
+}
+
+impl Label {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Version => "version",
+            Self::Host => "host",
+            Self::Ranks => "ranks",
+            Self::Rank => "rank",
+            Self::Phase => "phase",
+            Self::Level => "level",
+            Self::Kind => "kind",
+            Self::Outcome => "outcome",
+        }
+    }
+}
+
 fn encode(family: &Family<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let kind = match family.kind {
         Kind::Info => MetricType::Info,
@@ -71,15 +95,21 @@ fn encode(family: &Family<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
         Kind::Gauge => MetricType::Gauge,
         Kind::Histogram => MetricType::Histogram,
     };
-    let unit = family.in_seconds.then_some(&Unit::Seconds);
-    let mut metrics = encoder.encode_descriptor(family.name, family.help, unit, kind)?;
+    let unit = match family.unit {
+        Unit::One => None,
+        Unit::Seconds => Some(registry::Unit::Seconds),
+        Unit::PerSecond => Some(registry::Unit::Other(PER_SECOND.to_owned())),
+    };
+    let name = name(family);
+    let mut metrics = encoder.encode_descriptor(&name, family.help, unit.as_ref(), kind)?;
     for (labels, value) in &family.metrics {
+        let labels: Vec<_> = labels.iter().map(|(label, value)| (label.name(), value.to_string())).collect();
         if family.kind == Kind::Info {
-            metrics.encode_info(labels)?;
+            metrics.encode_info(&labels)?;
         } else if labels.is_empty() {
             encode_value(family.kind, value, &mut metrics)?;
         } else {
-            encode_value(family.kind, value, &mut metrics.encode_family(labels)?)?;
+            encode_value(family.kind, value, &mut metrics.encode_family(&labels)?)?;
         }
     }
     Ok(())
@@ -106,10 +136,14 @@ impl MetricFamily {
             Kind::Gauge => ("", 1),
             Kind::Histogram => ("", 4),
         };
-        let unit = if family.in_seconds { "seconds" } else { "" };
+        let unit = match family.unit {
+            Unit::One => "",
+            Unit::Seconds => "seconds",
+            Unit::PerSecond => PER_SECOND,
+        };
         let separator = if unit.is_empty() { "" } else { "_" };
         Self {
-            name: format!("{PREFIX}_{}{separator}{unit}{suffix}", family.name),
+            name: format!("{PREFIX}_{}{separator}{unit}{suffix}", name(family)),
             help: family.help.to_owned(),
             kind,
             metric: family
@@ -124,8 +158,10 @@ impl MetricFamily {
 
 impl Metric {
     fn of(kind: Kind, labels: &Labels, value: &Value<'_>) -> Self {
-        let label =
-            |(name, value): &(&str, String)| LabelPair { name: (*name).to_owned(), value: value.clone() };
+        let label = |(label, value): &(Label, LabelValue)| LabelPair {
+            name: label.name().to_owned(),
+            value: value.to_string(),
+        };
         let mut metric = Self { label: labels.iter().map(label).collect(), ..Self::default() };
         let number = match *value {
             Value::Whole(value) => value as f64,
@@ -207,8 +243,8 @@ mod tests {
             r#"httperf_call_service_seconds_bucket{le="+Inf",phase="measured"} 16"#,
             r#"httperf_arrival_lag_seconds_count{phase="measured"} 20"#,
             "httperf_elapsed_seconds 3.0",
-            "httperf_calls_under_way 3.0",
-            "httperf_connections_open 3.0",
+            "httperf_calls_under_way 3",
+            "httperf_connections_open 3",
             "httperf_arrivals_asked_per_second 12.5",
             r#"httperf_rank_replies_total{rank="0"} 8"#,
             r#"httperf_rank_replies_total{rank="1"} 0"#,
