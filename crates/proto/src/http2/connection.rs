@@ -10,9 +10,11 @@ use super::outgoing::Outgoing;
 use super::reply::HeaderDecoder;
 use super::streams::{Queue, Stream, Streams, Upload};
 use super::{Options, PeerSettings};
-use crate::counts::{Counts, count};
+use crate::counts::count;
+use crate::news::News;
+use crate::patience::Patience;
 use crate::request::Request;
-use crate::{Awaited, CallId, Event, ProtocolError, Reuse, Stall};
+use crate::{Awaited, CallId};
 
 /// The number of streams assumed before the peer's settings arrive: the least that a peer is asked to allow.
 ///
@@ -30,10 +32,7 @@ pub(super) struct Connection {
     pub(super) streams: Streams,
     /// Calls that wait for a stream, in order, each with the time since when the peer is the cause.
     pub(super) waiting: VecDeque<(CallId, Request, Option<Duration>)>,
-    /// Streams with more of a body to send: those whose turn comes, and those that only the connection's
-    /// window blocks.
-    pub(super) uploads: VecDeque<u32>,
-    pub(super) connection_blocked: VecDeque<u32>,
+    pub(super) uploads: Uploads,
     pub(super) outgoing: Outgoing,
     pub(super) encoder: Encoder,
     pub(super) header_decoder: HeaderDecoder,
@@ -44,30 +43,36 @@ pub(super) struct Connection {
     pub(super) partial: Option<PartialBlock>,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
-    pub(super) peer: PeerSettings,
-    /// The peer has said its settings.
-    pub(super) has_settings: bool,
-    /// True if the peer has acknowledged our settings.
-    pub(super) is_acknowledged: bool,
-    pub(super) pending_events: VecDeque<Event<'static>>,
-    /// The reason why the connection failed, reported after the pending events.
-    pub(super) failure: Option<ProtocolError>,
+    pub(super) settings: Settings,
+    pub(super) news: News,
     /// The code of the peer's last GOAWAY.
     pub(super) goaway: Option<ErrorCode>,
-    /// The owner knows that no call is left and none is taken.
-    pub(super) end_announced: bool,
-    pub(super) stalls: VecDeque<Stall>,
-    pub(super) counts: Counts,
     /// The streams that ended here last before the peer ended them: those that we reset, and WebSockets.
     pub(super) reset_streams: VecDeque<u32>,
-    pub(super) resets_in_a_row: u32,
-    pub(super) idle_frames: u32,
+    pub(super) patience: Patience,
     /// The DATA frame being read has content, not only padding.
     pub(super) frame_has_content: bool,
-    /// Content arrived since the owner last asked.
-    pub(super) content_received: bool,
     /// The first bytes of the peer, until it is clear that they are HTTP/2.
     pub(super) first_bytes: Vec<u8>,
+}
+
+/// Streams with more of a body to send.
+#[derive(Debug, Default)]
+pub(super) struct Uploads {
+    /// Those whose turn comes.
+    pub(super) turns: VecDeque<u32>,
+    /// Those that only the connection's window blocks.
+    pub(super) blocked: VecDeque<u32>,
+}
+
+/// The settings of both sides.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    pub(super) peer: PeerSettings,
+    /// The peer has said its settings.
+    pub(super) are_known: bool,
+    /// The peer has acknowledged ours.
+    pub(super) are_acknowledged: bool,
 }
 
 /// The life of a connection.
@@ -110,8 +115,7 @@ impl Connection {
             phase: Phase::New,
             streams: Streams::new(),
             waiting: VecDeque::new(),
-            uploads: VecDeque::new(),
-            connection_blocked: VecDeque::new(),
+            uploads: Uploads::default(),
             outgoing: Outgoing::default(),
             encoder: Encoder::new(DEFAULT_TABLE_SIZE),
             header_decoder: HeaderDecoder::new(decoder, options.limits.reply, options.wanted_fields()),
@@ -120,20 +124,12 @@ impl Connection {
             partial: None,
             send_window: SendWindow::new(INITIAL_WINDOW_SIZE),
             receive_window: ReceiveWindow::new(options.connection_window),
-            peer: PeerSettings::default(),
-            has_settings: false,
-            is_acknowledged: false,
-            pending_events: VecDeque::new(),
-            failure: None,
+            settings: Settings::default(),
+            news: News::default(),
             goaway: None,
-            end_announced: false,
-            stalls: VecDeque::new(),
-            counts: Counts::default(),
             reset_streams: VecDeque::new(),
-            resets_in_a_row: 0,
-            idle_frames: 0,
+            patience: Patience::default(),
             frame_has_content: false,
-            content_received: false,
             first_bytes: Vec::new(),
         }
     }
@@ -141,7 +137,7 @@ impl Connection {
     /// Returns how many streams the peer allows at once.
     pub(super) fn streams_max(&self) -> usize {
         let at_first = matches!(self.phase, Phase::New | Phase::Opened).then_some(ASSUMED_MAX_STREAMS);
-        self.peer.max_streams.or(at_first).map_or(usize::MAX, |count| count as usize)
+        self.settings.peer.max_streams.or(at_first).map_or(usize::MAX, |count| count as usize)
     }
 
     /// Returns how many further calls find a stream identifier, those that wait aside.
@@ -157,12 +153,12 @@ impl Connection {
         }
         if !stream.window_wait.is_zero() {
             let time = stream.window_wait;
-            self.stalls.push_back(Stall { call: stream.call, what: Awaited::Window, time });
+            self.news.add_stall(stream.call, Awaited::Window, time);
         }
         if let Upload::Body { queue, .. } = stream.upload {
             match queue {
-                Queue::Turn => self.uploads.retain(|&waiting| waiting != id),
-                Queue::Connection => self.connection_blocked.retain(|&waiting| waiting != id),
+                Queue::Turn => self.uploads.turns.retain(|&waiting| waiting != id),
+                Queue::Connection => self.uploads.blocked.retain(|&waiting| waiting != id),
                 Queue::Stream => {}
             }
         }
@@ -173,7 +169,7 @@ impl Connection {
     /// Sends RST_STREAM for a stream.
     pub(super) fn reset(&mut self, id: u32, code: ErrorCode, reason: &'static str) {
         RstStream { stream: id, code }.write(self.outgoing.buffer());
-        count(&mut self.counts.resets_sent, reason);
+        count(&mut self.news.counts.resets_sent, reason);
         self.remember(id);
     }
 
@@ -188,17 +184,11 @@ impl Connection {
     pub(super) fn cancel(&mut self, now: Duration, call: CallId) {
         if let Some(place) = self.waiting.iter().position(|&(waiting, ..)| waiting == call) {
             if let Some((_, _, Some(since))) = self.waiting.remove(place) {
-                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+                self.news.add_stall(call, Awaited::Stream, now - since);
             }
             return;
         }
-        let event_count = self.pending_events.len();
-        self.pending_events.retain(|event| event.call() != Some(call));
-        if self.pending_events.len() < event_count {
-            let tells_end = |event: &Event<'_>| {
-                matches!(event, Event::Drained | Event::ReplyDone { reuse: Reuse::Close, .. })
-            };
-            self.end_announced = self.pending_events.iter().any(tells_end);
+        if self.news.forget(call) {
             self.announce_end();
         }
         if let Some(id) = self.streams.find(call) {

@@ -58,12 +58,7 @@ impl Engine {
     /// Returns the calls whose end has not been reported; those without a complete reply come last, in order
     /// of submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let ended = self.connection.pending_events.iter().filter_map(|event| match event {
-            Event::ReplyDone { call, .. }
-            | Event::CallFailed { call, .. }
-            | Event::CallReturned { call, .. } => Some(*call),
-            _ => None,
-        });
+        let ended = self.connection.news.ended();
         ended.chain(self.unanswered())
     }
 
@@ -156,7 +151,7 @@ impl Engine {
 
     /// Records that the transport took the next `count` bytes of what was handed out.
     pub fn handle_written(&mut self, count: usize) {
-        self.connection.counts.bytes_sent += count as u64;
+        self.connection.news.counts.bytes_sent += count as u64;
         self.connection.outgoing.handle_written(count);
     }
 
@@ -202,24 +197,24 @@ impl Engine {
     /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
-        self.connection.has_settings.then_some(self.connection.peer)
+        self.connection.settings.are_known.then_some(self.connection.settings.peer)
     }
 
     /// Returns counts of what happened since the last call.
     pub fn take_counts(&mut self) -> Counts {
-        std::mem::take(&mut self.connection.counts)
+        std::mem::take(&mut self.connection.news.counts)
     }
 
     /// Returns whether content arrived since the last call. There is no event for it if nobody asks for
     /// bodies.
     pub fn take_content_received(&mut self) -> bool {
-        std::mem::take(&mut self.connection.content_received)
+        std::mem::take(&mut self.connection.news.content_received)
     }
 
     /// Reports a call that had to wait, once the wait is over. All of a call's waits are reported before its
     /// last event.
     pub fn poll_stall(&mut self) -> Option<Stall> {
-        self.connection.stalls.pop_front()
+        self.connection.news.stalls.pop_front()
     }
 
     /// Returns the last bytes for the peer before we close the connection; empty if it takes none.
@@ -247,7 +242,7 @@ impl Engine {
     ) -> Result<Option<Event<'i>>, ProtocolError> {
         let size = input.len();
         let outcome = self.next_event(now, input);
-        self.connection.counts.bytes_received += (size - input.len()) as u64;
+        self.connection.news.counts.bytes_received += (size - input.len()) as u64;
         outcome
     }
 
@@ -262,10 +257,10 @@ impl Engine {
             connection.open();
         }
         loop {
-            if let Some(event) = connection.pending_events.pop_front() {
+            if let Some(event) = connection.news.events.pop_front() {
                 return Ok(Some(event));
             }
-            if let Some(error) = connection.failure.take() {
+            if let Some(error) = connection.news.failure.take() {
                 return Err(error);
             }
             if connection.phase == Phase::Closed {
@@ -299,7 +294,7 @@ impl Engine {
     /// `count` bytes arrived that need not be read, at most those that are [`skippable`](Engine::skippable).
     /// Then call [`Engine::poll_event`].
     pub fn handle_skipped(&mut self, count: u64) {
-        self.connection.counts.bytes_received += count;
+        self.connection.news.counts.bytes_received += count;
         self.connection.add_content(self.reader.body_stream(), count);
         self.reader.handle_skipped(count as u32);
     }
@@ -310,7 +305,7 @@ impl Engine {
     /// [`ProtocolError::Truncated`] when a call has no complete reply, whether or not it was sent.
     pub fn handle_eof(&mut self) -> Result<(), ProtocolError> {
         self.connection.phase = Phase::Closed;
-        if let Some(error) = self.connection.failure.take() {
+        if let Some(error) = self.connection.news.failure.take() {
             return Err(error);
         }
         if self.pending_count() > 0 { Err(ProtocolError::Truncated) } else { Ok(()) }

@@ -11,11 +11,10 @@ use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP, NO_WEBSOCKETS, SPEAKS_TLS};
 use crate::content::Streamed;
 use crate::counts::count_code;
+use crate::patience::{TOO_MANY_FRAMES, TOO_MANY_RESETS};
 use crate::reply_head::{Head, Section};
 use crate::status::{SWITCHING_PROTOCOLS, is_interim};
-use crate::{
-    Awaited, CallId, Code, Event, Foreign, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone,
-};
+use crate::{Awaited, CallId, Code, Event, Foreign, HeaderBlock, ProtocolError, ReplySize, Reuse, Undone};
 
 /// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
@@ -149,14 +148,10 @@ impl Connection {
 
     /// Counts a frame that brings no call further.
     fn count_idle_frame(&mut self) -> Result<(), Violation> {
-        self.idle_frames += 1;
-        if self.idle_frames > self.options.limits.idle_frames {
-            return Err(Violation::of_connection(
-                ErrorCode::ENHANCE_YOUR_CALM,
-                "too many frames in a row that bring no reply further",
-            ));
+        match self.patience.frames_exceed(1, self.options.limits.idle_frames) {
+            true => Err(Violation::of_connection(ErrorCode::ENHANCE_YOUR_CALM, TOO_MANY_FRAMES)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn handle_headers(&mut self, now: Duration, headers: Headers<'_>) -> Result<(), Violation> {
@@ -221,13 +216,13 @@ impl Connection {
             let (code, reason) = super::decode_problem(error);
             Violation::of_connection(code, reason)
         })?;
-        self.counts.headers_received.add(head.plain, block.len());
+        self.news.counts.headers_received.add(head.plain, block.len());
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         let malformed = |reason| Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason);
         if let Some(reason) = head.malformed {
             return Err(malformed(reason));
         }
-        self.idle_frames = 0;
+        self.patience.note_progress();
         match &mut stream.reply {
             Reply::Body { .. } if !end_stream => Err(malformed("trailers that do not end their stream")),
             Reply::Body { size, .. } => {
@@ -237,7 +232,7 @@ impl Connection {
                     && let Some(text) = self.header_decoder.kept.take_text()
                 {
                     let fields = HeaderBlock::new(&[TRAILERS_START, &text[..]].concat());
-                    self.pending_events.push_back(Event::ReplyTrailers { call, fields });
+                    self.news.events.push_back(Event::ReplyTrailers { call, fields });
                 }
                 self.finish(now, id)
             }
@@ -273,12 +268,12 @@ impl Connection {
         let hands_out = self.options.bodies || is_streamed;
         stream.reply = Reply::Body { size, expected, server_timing, hands_out };
         let (call, content) = (stream.call, head.content);
-        self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
+        self.news.events.push_back(Event::ReplyStarted { call, status: head.status });
         if let Some(head) = self.header_decoder.kept.take_text() {
-            self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
+            self.news.events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
         }
         if is_streamed {
-            self.pending_events.push_back(Event::StreamStarted { call, content });
+            self.news.events.push_back(Event::StreamStarted { call, content });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }
@@ -321,7 +316,7 @@ impl Connection {
         {
             size.content += count;
             self.frame_has_content |= count > 0;
-            self.content_received |= count > 0;
+            self.news.content_received |= count > 0;
         }
     }
 
@@ -342,7 +337,7 @@ impl Connection {
         if !self.frame_has_content {
             return self.count_idle_frame();
         }
-        self.idle_frames = 0;
+        self.patience.note_progress();
         Ok(())
     }
 
@@ -355,12 +350,11 @@ impl Connection {
             return Err(Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason));
         }
         let Some(mut stream) = self.close(now, id) else { return Ok(()) };
-        self.resets_in_a_row = 0;
-        self.idle_frames = 0;
+        self.patience.note_reply();
         if stream.uplink.as_ref().is_some_and(|uplink| uplink.is_open && !uplink.is_over) {
             self.reset(id, ErrorCode::CANCEL, UNCLOSED_WEBSOCKET);
             let why = Undone::Rejected(UNCLOSED_WEBSOCKET);
-            self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
+            self.news.events.push_back(Event::CallFailed { call: stream.call, why });
             self.announce_end();
             return Ok(());
         }
@@ -372,8 +366,8 @@ impl Connection {
             self.header_decoder.kept.handle_end(server_timing);
         }
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
-        self.end_announced |= reuse == Reuse::Close;
-        self.pending_events.push_back(Event::ReplyDone { call: stream.call, size, reuse });
+        self.news.has_end |= reuse == Reuse::Close;
+        self.news.events.push_back(Event::ReplyDone { call: stream.call, size, reuse });
         Ok(())
     }
 
@@ -415,7 +409,7 @@ impl Connection {
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
                     let why = Undone::Rejected(violation.reason);
-                    self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
+                    self.news.events.push_back(Event::CallFailed { call: stream.call, why });
                 }
                 self.reset(id, violation.code, violation.reason);
                 self.announce_end();
@@ -426,15 +420,10 @@ impl Connection {
 
     /// Counts a stream that was reset by either side.
     fn count_reset(&mut self) -> Result<(), Violation> {
-        self.idle_frames = 0;
-        self.resets_in_a_row += 1;
-        if self.resets_in_a_row > self.options.limits.resets {
-            return Err(Violation::of_connection(
-                ErrorCode::ENHANCE_YOUR_CALM,
-                "too many streams reset in a row",
-            ));
+        match self.patience.resets_exceed(self.options.limits.resets) {
+            true => Err(Violation::of_connection(ErrorCode::ENHANCE_YOUR_CALM, TOO_MANY_RESETS)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns the state of the stream that a frame came on.
@@ -472,12 +461,12 @@ impl Connection {
             return self.count_idle_frame();
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
-        count_code(&mut self.counts.resets_received, reset.code);
+        count_code(&mut self.news.counts.resets_received, reset.code);
         let why = Undone::Reset(Code::Http2(reset.code));
         if reset.code == ErrorCode::REFUSED_STREAM {
             self.announce_unprocessed(&stream, why);
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
+            self.news.events.push_back(Event::CallFailed { call: stream.call, why });
         }
         self.announce_end();
         self.count_reset()
@@ -485,8 +474,8 @@ impl Connection {
 
     fn handle_settings(&mut self, now: Duration, settings: Settings<'_>) -> Result<(), Violation> {
         if settings.ack {
-            if !self.is_acknowledged {
-                self.is_acknowledged = true;
+            if !self.settings.are_acknowledged {
+                self.settings.are_acknowledged = true;
                 self.header_decoder.set_table_limit(self.options.header_table);
             }
             return self.count_idle_frame();
@@ -498,23 +487,26 @@ impl Connection {
         for parameter in settings.parameters() {
             match parameter? {
                 Parameter::HeaderTableSize(size) => {
-                    self.peer.header_table = size;
+                    self.settings.peer.header_table = size;
                     self.encoder.set_size_limit(size);
                 }
-                Parameter::MaxConcurrentStreams(count) => self.peer.max_streams = Some(count),
+                Parameter::MaxConcurrentStreams(count) => self.settings.peer.max_streams = Some(count),
                 Parameter::InitialWindowSize(size) => self.change_windows(size)?,
-                Parameter::MaxFrameSize(size) => self.peer.max_frame = size,
-                Parameter::MaxHeaderListSize(size) => self.peer.header_list = Some(size),
-                Parameter::EnableConnectProtocol(is_enabled) => self.peer.connect_protocol = is_enabled,
+                Parameter::MaxFrameSize(size) => self.settings.peer.max_frame = size,
+                Parameter::MaxHeaderListSize(size) => self.settings.peer.header_list = Some(size),
+                Parameter::EnableConnectProtocol(is_enabled) => {
+                    self.settings.peer.connect_protocol = is_enabled
+                }
                 Parameter::EnablePush(_) | Parameter::Unknown(..) => {}
             }
         }
-        self.has_settings = true;
+        self.settings.are_known = true;
         Settings::write_ack(self.outgoing.buffer());
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
         }
-        if !self.peer.connect_protocol && self.waiting.iter().any(|(_, request, _)| request.opens_websocket())
+        if !self.settings.peer.connect_protocol
+            && self.waiting.iter().any(|(_, request, _)| request.opens_websocket())
         {
             return Err(TAKES_NO_WEBSOCKETS);
         }
@@ -528,13 +520,13 @@ impl Connection {
 
     /// Applies a new initial window size to all streams.
     fn change_windows(&mut self, size: u32) -> Result<(), Violation> {
-        let difference = i64::from(size) - i64::from(self.peer.window);
+        let difference = i64::from(size) - i64::from(self.settings.peer.window);
         if difference == 0 {
             return Ok(());
         }
         // One frame may repeat the setting, at a cost proportional to the number of streams.
         self.count_idle_frame()?;
-        self.peer.window = size;
+        self.settings.peer.window = size;
         for stream in self.streams.iter_mut() {
             stream.send_window.change(difference).map_err(|_| WINDOW_OVERFLOW)?;
         }
@@ -547,12 +539,12 @@ impl Connection {
         let WindowUpdate { stream: id, increment } = update;
         if id == CONNECTION {
             self.send_window.grow(increment).map_err(|_| WINDOW_OVERFLOW)?;
-            while let Some(id) = self.connection_blocked.pop_front() {
+            while let Some(id) = self.uploads.blocked.pop_front() {
                 if let Some(stream) = self.streams.get_mut(id)
                     && let Upload::Body { queue, .. } = &mut stream.upload
                 {
                     *queue = Queue::Turn;
-                    self.uploads.push_back(id);
+                    self.uploads.turns.push_back(id);
                 }
             }
             return Ok(());
@@ -568,7 +560,7 @@ impl Connection {
     }
 
     fn handle_goaway(&mut self, now: Duration, goaway: GoAway<'_>) {
-        count_code(&mut self.counts.goaways, goaway.code);
+        count_code(&mut self.news.counts.goaways, goaway.code);
         self.goaway = Some(goaway.code);
         let why = Undone::GoAway(Code::Http2(goaway.code));
         let was_draining = self.phase == Phase::Draining;
@@ -581,18 +573,18 @@ impl Connection {
                 self.announce_unprocessed(&stream, why);
             } else {
                 // The server ends the connection for an error, and has turned these calls away.
-                self.counts.unprocessed += u64::from(matches!(stream.reply, Reply::Head { .. }));
-                self.pending_events.push_back(Event::CallFailed { call: stream.call, why });
+                self.news.counts.unprocessed += u64::from(matches!(stream.reply, Reply::Head { .. }));
+                self.news.events.push_back(Event::CallFailed { call: stream.call, why });
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {
             if let Some(since) = since {
-                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+                self.news.add_stall(call, Awaited::Stream, now - since);
             }
-            self.pending_events.push_back(Event::CallReturned { call, why });
+            self.news.events.push_back(Event::CallReturned { call, why });
         }
         if !was_draining {
-            self.pending_events.push_back(Event::Draining);
+            self.news.events.push_back(Event::Draining);
         }
         self.announce_end();
     }
@@ -601,10 +593,10 @@ impl Connection {
     fn announce_unprocessed(&mut self, stream: &Stream, why: Undone) {
         let call = stream.call;
         if matches!(stream.reply, Reply::Body { .. }) {
-            self.pending_events.push_back(Event::CallFailed { call, why });
+            self.news.events.push_back(Event::CallFailed { call, why });
         } else {
-            self.counts.unprocessed += 1;
-            self.pending_events.push_back(Event::CallReturned { call, why });
+            self.news.counts.unprocessed += 1;
+            self.news.events.push_back(Event::CallReturned { call, why });
         }
     }
 
@@ -616,9 +608,8 @@ impl Connection {
 
     /// Reports once that this is so.
     pub(super) fn announce_end(&mut self) {
-        if self.is_at_end() && !self.end_announced {
-            self.end_announced = true;
-            self.pending_events.push_back(Event::Drained);
+        if self.is_at_end() {
+            self.news.announce_end();
         }
     }
 
@@ -627,7 +618,7 @@ impl Connection {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
         self.phase = Phase::Closed;
-        self.failure = Some(ProtocolError::Http2(ConnectionError { code, reason }));
+        self.news.failure = Some(ProtocolError::Http2(ConnectionError { code, reason }));
     }
 }
 

@@ -10,7 +10,7 @@ use super::receiving::TAKES_NO_WEBSOCKETS;
 use super::streams::{Queue, Reply, Stream, Upload};
 use crate::header_compression::is_sensitive;
 use crate::request::Request;
-use crate::{Awaited, CallId, Stall};
+use crate::{Awaited, CallId};
 
 /// The connection preface of a client.
 ///
@@ -43,7 +43,9 @@ impl Connection {
     fn can_upload(&self) -> bool {
         let has_window =
             |&id: &u32| self.streams.get(id).is_some_and(|stream| stream.send_window.available() > 0);
-        self.phase != Phase::Closed && self.send_window.available() > 0 && self.uploads.iter().any(has_window)
+        self.phase != Phase::Closed
+            && self.send_window.available() > 0
+            && self.uploads.turns.iter().any(has_window)
     }
 
     /// Prepares what can be sent, up to the first request that `may` not be.
@@ -60,13 +62,13 @@ impl Connection {
                 break;
             }
             if let Some(since) = since {
-                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+                self.news.add_stall(call, Awaited::Stream, now - since);
             }
             self.open_stream(call, request);
         }
         // With the connection's window used up, every body notes since when it waits.
         while (self.outgoing.waiting() < TRANSMIT_SIZE || self.send_window.available() == 0)
-            && let Some(id) = self.uploads.pop_front()
+            && let Some(id) = self.uploads.turns.pop_front()
         {
             self.send_body(now, id);
         }
@@ -86,7 +88,7 @@ impl Connection {
     }
 
     fn open_stream(&mut self, call: CallId, request: Request) {
-        if request.opens_websocket() && !self.peer.connect_protocol {
+        if request.opens_websocket() && !self.settings.peer.connect_protocol {
             self.fail(TAKES_NO_WEBSOCKETS);
             self.waiting.push_front((call, request, None));
             return;
@@ -102,9 +104,9 @@ impl Connection {
             _ => &self.block,
         };
         let is_whole = !has_body && uplink.is_none();
-        Headers::write_block(id, block, is_whole, self.peer.max_frame, self.outgoing.buffer());
+        Headers::write_block(id, block, is_whole, self.settings.peer.max_frame, self.outgoing.buffer());
         if has_body {
-            self.uploads.push_back(id);
+            self.uploads.turns.push_back(id);
         } else {
             self.outgoing.mark_finished(call);
         }
@@ -119,14 +121,14 @@ impl Connection {
             start,
             upload,
             uplink,
-            send_window: SendWindow::new(self.peer.window),
-            receive_window: ReceiveWindow::of_stream(self.options.window, self.is_acknowledged),
+            send_window: SendWindow::new(self.settings.peer.window),
+            receive_window: ReceiveWindow::of_stream(self.options.window, self.settings.are_acknowledged),
             reply: Reply::Head { interim: 0 },
             blocked_since: None,
             window_wait: Duration::ZERO,
         });
         let open = self.streams.open_count() as u64;
-        self.counts.add_stream(open);
+        self.news.counts.add_stream(open);
     }
 
     /// Encodes the header block of a request into `block`, or leaves that empty if `encoded` has it.
@@ -137,7 +139,7 @@ impl Connection {
             && encoded.changes == changes
             && encoded.request.is_same(request)
         {
-            self.counts.headers_sent.add(encoded.plain, encoded.block.len());
+            self.news.counts.headers_sent.add(encoded.plain, encoded.block.len());
             return;
         }
         let (encoder, block) = (&mut self.encoder, &mut self.block);
@@ -149,7 +151,7 @@ impl Connection {
             plain += (name.len() + value.len()) as u64;
             encoder.encode(name, value, indexing(name, indexes_targets), block);
         });
-        self.counts.headers_sent.add(plain, block.len());
+        self.news.counts.headers_sent.add(plain, block.len());
         if is_plain && encoder.table_changes() == changes {
             let mut kept = self.encoded.take().map(|encoded| encoded.block).unwrap_or_default();
             kept.clear();
@@ -164,11 +166,11 @@ impl Connection {
         let Upload::Body { sent, .. } = stream.upload else { return };
         let rest = stream.body().len() - sent;
         let room = stream.send_window.available().min(self.send_window.available());
-        let count = rest.min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
+        let count = rest.min(room).min(self.settings.peer.max_frame as usize).min(TRANSMIT_SIZE);
         if count == 0 && rest > 0 {
             stream.blocked_since.get_or_insert(now);
             let queue = if stream.send_window.available() > 0 {
-                self.connection_blocked.push_back(id);
+                self.uploads.blocked.push_back(id);
                 Queue::Connection
             } else {
                 Queue::Stream
@@ -180,7 +182,7 @@ impl Connection {
             stream.window_wait += now - since;
         }
         // The peer's window updates made this possible, so they were not idle.
-        self.idle_frames = 0;
+        self.patience.note_progress();
         stream.send_window.take(count);
         self.send_window.take(count);
         let is_all = count == rest;
@@ -197,7 +199,7 @@ impl Connection {
             self.outgoing.mark_finished(stream.call);
         } else {
             stream.upload = Upload::Body { sent: sent + count, queue: Queue::Turn };
-            self.uploads.push_back(id);
+            self.uploads.turns.push_back(id);
         }
     }
 
@@ -216,7 +218,7 @@ impl Connection {
             && stream.upload == Upload::Idle
         {
             stream.upload = Upload::Body { sent: 0, queue: Queue::Turn };
-            self.uploads.push_back(id);
+            self.uploads.turns.push_back(id);
         }
     }
 
@@ -227,7 +229,7 @@ impl Connection {
         let sent = if let Upload::Body { sent, .. } = stream.upload { sent } else { uplink.bytes.len() };
         let rest = &uplink.bytes[sent..];
         let room = stream.send_window.available().min(self.send_window.available());
-        if rest.len() > room.min(self.peer.max_frame as usize) {
+        if rest.len() > room.min(self.settings.peer.max_frame as usize) {
             return false;
         }
         self.send_window.take(rest.len());
@@ -245,10 +247,10 @@ impl Connection {
         {
             if self.send_window.available() > 0 {
                 *queue = Queue::Turn;
-                self.uploads.push_back(id);
+                self.uploads.turns.push_back(id);
             } else {
                 *queue = Queue::Connection;
-                self.connection_blocked.push_back(id);
+                self.uploads.blocked.push_back(id);
             }
         }
     }

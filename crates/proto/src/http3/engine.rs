@@ -14,11 +14,13 @@ use super::peer::PeerStream;
 use super::sections::Sections;
 use super::{Options, PeerSettings};
 use crate::counts::{Counts, count};
+use crate::news::News;
 use crate::numbered::Numbered;
+use crate::patience::Patience;
 use crate::quic::{self, Datagrams, Ecn, StreamId, Ticket};
 use crate::request::Request;
 use crate::tls::Progress;
-use crate::{Awaited, CallId, Event, Full, ProtocolError, Reuse, Sent, Stall};
+use crate::{Awaited, CallId, Full, Sent, Stall};
 
 /// The HTTP/3 of one connection, with its QUIC.
 ///
@@ -37,46 +39,24 @@ pub struct Engine {
     pub(super) calls: Numbered<Call>,
     /// Calls that wait for a stream, in order.
     pub(super) waiting: VecDeque<Waiting>,
-    /// A stream for the next call, which the peer does not know of yet: one is opened ahead, as QUIC does not tell how many
-    /// more the peer allows.
-    pub(super) next_stream: Option<StreamId>,
-    /// The peer may allow another stream.
-    pub(super) has_room: bool,
+    pub(super) supply: Supply,
     /// Calls with more of a request to send, whose turn it is.
     pub(super) uploads: VecDeque<u64>,
     pub(super) own: OwnStreams,
-    pub(super) peer_streams: Vec<PeerStream>,
-    /// The kinds of streams that a peer opens once, as far as it has.
-    pub(super) has_opened: Vec<super::uni::StreamType>,
+    pub(super) peer: Peer,
     /// Streams that may have something to read.
     pub(super) readable: VecDeque<StreamId>,
     /// Bytes that were read and are not used up.
     pub(super) reading: Option<(StreamId, Bytes)>,
-    /// Calls whose header block waits for the table of header compression, each with the insertions that it needs.
-    pub(super) blocked: Vec<(u64, u64)>,
-    /// Calls whose header block need not wait any longer.
-    pub(super) unblocked: VecDeque<StreamId>,
+    pub(super) blocked: Blocked,
     pub(super) sections: Sections,
-    pub(super) peer: Option<PeerSettings>,
-    /// The last identifier of a GOAWAY frame.
-    pub(super) goaway: Option<u64>,
     pub(super) sent: VecDeque<Sent>,
-    pub(super) pending_events: VecDeque<Event<'static>>,
+    pub(super) news: News,
     /// The connection is gone, which counts once all that arrived before has been read.
     pub(super) loss: Option<quic::Loss>,
-    /// The reason why the connection failed, reported after the pending events.
-    pub(super) failure: Option<ProtocolError>,
-    /// The owner knows that no call is left and none is taken.
-    pub(super) end_announced: bool,
-    pub(super) stalls: VecDeque<Stall>,
-    pub(super) counts: Counts,
     /// Requests that were sent before the handshake was complete.
     pub(super) early: u64,
-    pub(super) resets_in_a_row: u32,
-    pub(super) idle_frames: u32,
-    pub(super) unknown_streams: u32,
-    /// Content arrived since the owner last asked.
-    pub(super) content_received: bool,
+    pub(super) patience: Patience,
 }
 
 /// The life of a connection.
@@ -88,6 +68,38 @@ pub(super) enum Phase {
     Draining,
     /// Nothing more is expected of the peer.
     Closed,
+}
+
+/// The streams that the peer allows.
+#[derive(Debug)]
+pub(super) struct Supply {
+    /// The one for the next call, which the peer does not know of yet: one is opened ahead, as QUIC does not tell how many
+    /// more the peer allows.
+    pub(super) next: Option<StreamId>,
+    /// The peer may allow another.
+    pub(super) has_room: bool,
+}
+
+/// Calls whose header block waits for the table of header compression.
+#[derive(Debug, Default)]
+pub(super) struct Blocked {
+    /// These, each with the insertions that it needs.
+    pub(super) calls: Vec<(u64, u64)>,
+    /// Those that need not wait any longer.
+    pub(super) ready: VecDeque<StreamId>,
+}
+
+/// The side of the peer: streams that it alone sends on, and what it said on them.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    pub(super) streams: Vec<PeerStream>,
+    /// The kinds of streams that are opened once, as far as they were.
+    pub(super) opened: Vec<super::uni::StreamType>,
+    /// The number of streams of unknown kinds.
+    pub(super) unknown_streams: u32,
+    pub(super) settings: Option<PeerSettings>,
+    /// The last identifier of a GOAWAY frame.
+    pub(super) goaway: Option<u64>,
 }
 
 /// The streams that we alone send on.
@@ -112,31 +124,19 @@ impl Engine {
             progress: VecDeque::new(),
             calls: Numbered::new(),
             waiting: VecDeque::new(),
-            next_stream: None,
-            has_room: true,
+            supply: Supply { next: None, has_room: true },
             uploads: VecDeque::new(),
             own: OwnStreams::default(),
-            peer_streams: Vec::new(),
-            has_opened: Vec::new(),
+            peer: Peer::default(),
             readable: VecDeque::new(),
             reading: None,
-            blocked: Vec::new(),
-            unblocked: VecDeque::new(),
+            blocked: Blocked::default(),
             sections: Sections::new(options.header_table, options.limits.reply, options.wanted_fields()),
-            peer: None,
-            goaway: None,
             sent: VecDeque::new(),
-            pending_events: VecDeque::new(),
+            news: News::default(),
             loss: None,
-            failure: None,
-            end_announced: false,
-            stalls: VecDeque::new(),
-            counts: Counts::default(),
             early: 0,
-            resets_in_a_row: 0,
-            idle_frames: 0,
-            unknown_streams: 0,
-            content_received: false,
+            patience: Patience::default(),
         }
     }
 
@@ -164,7 +164,7 @@ impl Engine {
     /// Returns whether there is capacity for a call that the peer is known to allow a stream for, or may.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.capacity() > 0 && self.has_room
+        self.capacity() > 0 && self.supply.has_room
     }
 
     /// Returns how many calls have no complete reply.
@@ -182,12 +182,7 @@ impl Engine {
     /// Returns the calls whose end has not been reported; those without a complete reply come last, in order of
     /// submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let ended = self.pending_events.iter().filter_map(|event| match event {
-            Event::ReplyDone { call, .. }
-            | Event::CallFailed { call, .. }
-            | Event::CallReturned { call, .. } => Some(*call),
-            _ => None,
-        });
+        let ended = self.news.ended();
         ended.chain(self.unanswered())
     }
 
@@ -217,7 +212,7 @@ impl Engine {
             return Err(Full);
         }
         // The peer was asked for a stream before, and has none.
-        let since = (!self.has_room).then_some(now);
+        let since = (!self.supply.has_room).then_some(now);
         self.waiting.push_back(Waiting { call, request, since });
         Ok(())
     }
@@ -227,17 +222,11 @@ impl Engine {
         self.now = now;
         if let Some(place) = self.waiting.iter().position(|waiting| waiting.call == call) {
             if let Some(Waiting { since: Some(since), .. }) = self.waiting.remove(place) {
-                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+                self.news.add_stall(call, Awaited::Stream, self.now - since);
             }
             return;
         }
-        let event_count = self.pending_events.len();
-        self.pending_events.retain(|event| event.call() != Some(call));
-        if self.pending_events.len() < event_count {
-            self.end_announced = self
-                .pending_events
-                .iter()
-                .any(|event| matches!(event, Event::Drained | Event::ReplyDone { reuse: Reuse::Close, .. }));
+        if self.news.forget(call) {
             self.announce_end();
         }
         let found = self.calls.iter().find(|(_, its)| its.call == call).map(|(number, _)| number);
@@ -309,22 +298,22 @@ impl Engine {
     /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
-        self.peer
+        self.peer.settings
     }
 
     /// Returns counts of what happened since the last call.
     pub fn take_counts(&mut self) -> Counts {
-        std::mem::take(&mut self.counts)
+        std::mem::take(&mut self.news.counts)
     }
 
     /// Returns whether content arrived since the last call. There is no event for it if nobody asks for bodies.
     pub fn take_content_received(&mut self) -> bool {
-        std::mem::take(&mut self.content_received)
+        std::mem::take(&mut self.news.content_received)
     }
 
     /// Reports a call that had to wait, once the wait is over. All of a call's waits are reported before its last event.
     pub fn poll_stall(&mut self) -> Option<Stall> {
-        self.stalls.pop_front()
+        self.news.stalls.pop_front()
     }
 
     /// Closes the connection. What is then to be sent tells the peer.
@@ -352,10 +341,10 @@ impl Engine {
         call.end_wait(self.now);
         if !call.window_wait.is_zero() {
             let stall = Stall { call: call.call, what: Awaited::Window, time: call.window_wait };
-            self.stalls.push_back(stall);
+            self.news.stalls.push_back(stall);
         }
         if call.held.take().is_some() {
-            self.blocked.retain(|&(blocked, _)| blocked != number);
+            self.blocked.calls.retain(|&(blocked, _)| blocked != number);
         }
         if self.reading.as_ref().is_some_and(|(id, _)| *id == call.id) {
             self.reading = None;
@@ -370,7 +359,7 @@ impl Engine {
             self.quic.reset(call.id, code.0);
         }
         self.sections.decoder().cancel(call.id.number());
-        count(&mut self.counts.resets_sent, reason);
+        count(&mut self.news.counts.resets_sent, reason);
     }
 
     /// Returns whether the connection takes no further calls and has none left.
@@ -380,9 +369,8 @@ impl Engine {
 
     /// Reports once that this is so.
     pub(super) fn announce_end(&mut self) {
-        if self.is_at_end() && !self.end_announced {
-            self.end_announced = true;
-            self.pending_events.push_back(Event::Drained);
+        if self.is_at_end() {
+            self.news.announce_end();
         }
     }
 }

@@ -45,8 +45,8 @@ impl PeerStream {
 impl Engine {
     /// The peer ended a stream, or gave it up.
     pub(super) fn end_peer_stream(&mut self, id: StreamId) {
-        let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return };
-        let stream = self.peer_streams.swap_remove(place);
+        let Some(place) = self.peer.streams.iter().position(|stream| stream.id == id) else { return };
+        let stream = self.peer.streams.swap_remove(place);
         if stream.is_critical() {
             let reason = "a server that ends a stream which the connection needs";
             self.fail(Violation::of_connection(ErrorCode::H3_CLOSED_CRITICAL_STREAM, reason));
@@ -59,11 +59,11 @@ impl Engine {
 
     /// Uses bytes of a stream that the peer alone sends on.
     pub(super) fn use_peer_bytes(&mut self, id: StreamId, bytes: &[u8]) -> Result<(), Violation> {
-        let Some(place) = self.peer_streams.iter().position(|stream| stream.id == id) else { return Ok(()) };
+        let Some(place) = self.peer.streams.iter().position(|stream| stream.id == id) else { return Ok(()) };
         let mut input = bytes;
         while !input.is_empty() {
             // Taken out, so that all else is at hand.
-            let mut kind = std::mem::replace(&mut self.peer_streams[place].kind, Kind::Ignored);
+            let mut kind = std::mem::replace(&mut self.peer.streams[place].kind, Kind::Ignored);
             match &mut kind {
                 Kind::New(reader) => {
                     if let Some(found) = reader.read(&mut input) {
@@ -88,7 +88,7 @@ impl Engine {
                 }
                 Kind::Ignored => input = &[],
             }
-            self.peer_streams[place].kind = kind;
+            self.peer.streams[place].kind = kind;
         }
         Ok(())
     }
@@ -114,20 +114,20 @@ impl Engine {
                 return Ok(Kind::Ignored);
             }
         };
-        if self.has_opened.contains(&found) {
+        if self.peer.opened.contains(&found) {
             return Err(Violation::of_connection(
                 ErrorCode::H3_STREAM_CREATION_ERROR,
                 "a second stream of a type of which there is one",
             ));
         }
-        self.has_opened.push(found);
+        self.peer.opened.push(found);
         Ok(kind)
     }
 
     /// Counts a stream that means nothing to us.
     fn count_unknown_stream(&mut self) -> Result<(), Violation> {
-        self.unknown_streams += 1;
-        if self.unknown_streams > self.options.limits.unknown_streams {
+        self.peer.unknown_streams += 1;
+        if self.peer.unknown_streams > self.options.limits.unknown_streams {
             let reason = "too many streams of unknown types";
             return Err(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, reason));
         }
@@ -154,18 +154,18 @@ impl Engine {
     fn handle_settings(&mut self, settings: Settings<'_>) {
         let mut peer = PeerSettings::default();
         settings.parameters().for_each(|parameter| peer.apply(parameter));
-        self.peer = Some(peer);
+        self.peer.settings = Some(peer);
     }
 
     fn handle_goaway(&mut self, goaway: GoAway) -> Result<(), Violation> {
-        if self.goaway.is_some_and(|before| goaway.id > before) {
+        if self.peer.goaway.is_some_and(|before| goaway.id > before) {
             return Err(Violation::of_connection(
                 ErrorCode::H3_ID_ERROR,
                 "a GOAWAY frame that takes back an earlier one",
             ));
         }
-        self.goaway = Some(goaway.id);
-        count_code(&mut self.counts.goaways, ErrorCode::H3_NO_ERROR);
+        self.peer.goaway = Some(goaway.id);
+        count_code(&mut self.news.counts.goaways, ErrorCode::H3_NO_ERROR);
         if self.loss.as_ref().is_some_and(is_fault) {
             // The server ends the connection for an error, as is known already: its calls fail with it.
             return Ok(());
@@ -174,7 +174,7 @@ impl Engine {
         self.phase = Phase::Draining;
         self.return_from(goaway.id / 4);
         if was_open {
-            self.pending_events.push_back(Event::Draining);
+            self.news.events.push_back(Event::Draining);
         }
         self.announce_end();
         Ok(())

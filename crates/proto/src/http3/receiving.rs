@@ -13,11 +13,12 @@ use super::peer::PeerStream;
 use super::qpack::TOO_MANY_BLOCKED;
 use super::sections::Outcome;
 use crate::counts::count_code;
+use crate::patience::{TOO_MANY_FRAMES, TOO_MANY_RESETS};
 use crate::quic::{self, Chunk, Loss, StreamId};
 use crate::reply_head::{Head, Section};
 use crate::status::{SWITCHING_PROTOCOLS, is_interim};
 use crate::tls::Progress;
-use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Stall, Undone};
+use crate::{Awaited, Code, Event, HeaderBlock, ProtocolError, ReplySize, Reuse, Undone};
 
 impl Engine {
     /// Takes what QUIC has to tell, without reading streams.
@@ -29,12 +30,12 @@ impl Engine {
                     self.restart();
                     self.progress.push_back(Progress::EarlyDataRejected);
                 }
-                quic::Event::Readable(id) | quic::Event::Stopped(id, _) if self.next_stream == Some(id) => {
+                quic::Event::Readable(id) | quic::Event::Stopped(id, _) if self.supply.next == Some(id) => {
                     let reason = "a reply on a stream without a request";
                     self.fail(Violation::of_connection(ErrorCode::H3_GENERAL_PROTOCOL_ERROR, reason));
                 }
                 quic::Event::Opened(id) => {
-                    self.peer_streams.push(PeerStream::new(id));
+                    self.peer.streams.push(PeerStream::new(id));
                     self.readable.push_back(id);
                 }
                 // Each packet of a stream is told of, and one read has them all.
@@ -46,7 +47,7 @@ impl Engine {
                     }
                 }
                 quic::Event::Stopped(id, _) => self.handle_stopped(id),
-                quic::Event::MoreStreams => self.has_room = true,
+                quic::Event::MoreStreams => self.supply.has_room = true,
                 quic::Event::Lost(loss) => self.loss = Some(loss),
             }
         }
@@ -71,7 +72,7 @@ impl Engine {
         if self.quic.is_established() && self.pending_count() == 0 && !is_fault(&loss) {
             self.announce_end();
         } else {
-            self.failure = Some(ProtocolError::Quic(loss));
+            self.news.failure = Some(ProtocolError::Quic(loss));
         }
     }
 
@@ -83,10 +84,10 @@ impl Engine {
     pub fn poll_event(&mut self, now: Duration) -> Result<Option<Event<'static>>, ProtocolError> {
         self.now = now;
         loop {
-            if let Some(event) = self.pending_events.pop_front() {
+            if let Some(event) = self.news.events.pop_front() {
                 return Ok(Some(event));
             }
-            if let Some(error) = self.failure.take() {
+            if let Some(error) = self.news.failure.take() {
                 return Err(error);
             }
             if self.phase == Phase::Closed {
@@ -94,14 +95,14 @@ impl Engine {
             }
             if let Some((id, bytes)) = self.reading.take() {
                 self.use_bytes(id, bytes);
-            } else if let Some(id) = self.unblocked.pop_front() {
+            } else if let Some(id) = self.blocked.ready.pop_front() {
                 self.resume(id);
             } else if let Some(id) = self.readable.pop_front() {
                 self.read(id);
             } else {
                 self.pump();
-                let is_news = !self.readable.is_empty() || !self.pending_events.is_empty();
-                if is_news || self.failure.is_some() {
+                let is_news = !self.readable.is_empty() || !self.news.events.is_empty();
+                if is_news || self.news.failure.is_some() {
                     continue;
                 }
                 let Some(loss) = self.loss.take() else { return Ok(None) };
@@ -153,8 +154,8 @@ impl Engine {
 
     /// Content of a reply arrived.
     fn handle_content(&mut self, number: u64, size: u64) {
-        self.idle_frames = 0;
-        self.content_received = true;
+        self.patience.note_progress();
+        self.news.content_received = true;
         if let Some(call) = self.calls.get_mut(number)
             && let Reply::Body(body) = &mut call.reply
         {
@@ -187,7 +188,7 @@ impl Engine {
         }
         let whole = bytes.clone();
         let mut input = &whole[..];
-        while self.pending_events.is_empty()
+        while self.news.events.is_empty()
             && let Some(call) = self.calls.get_mut(number)
         {
             // Taken out, so that what it found can be handled with all else at hand.
@@ -237,7 +238,7 @@ impl Engine {
                     && matches!(call.reply, Reply::Body(Body { hands_out: true, .. }))
                 {
                     let data = bytes.to_vec().into();
-                    self.pending_events.push_back(Event::ReplyBody { call: call.call, data });
+                    self.news.events.push_back(Event::ReplyBody { call: call.call, data });
                 }
                 Ok(())
             }
@@ -261,20 +262,20 @@ impl Engine {
         let head = match self.sections.decode(call.id.number(), block, section)? {
             Outcome::Head(head) => head,
             Outcome::Blocked(required) => {
-                if self.blocked.len() >= self.options.limits.blocked_streams {
+                if self.blocked.calls.len() >= self.options.limits.blocked_streams {
                     return Err(TOO_MANY_BLOCKED);
                 }
-                self.blocked.push((number, required));
+                self.blocked.calls.push((number, required));
                 let held = Held { block: block.to_vec(), rest: Bytes::new() };
                 self.calls.get_mut(number).expect("it is there").held = Some(held);
                 return Ok(());
             }
         };
-        self.counts.headers_received.add(head.plain, block.len());
+        self.news.counts.headers_received.add(head.plain, block.len());
         if let Some(reason) = head.malformed {
             return Err(malformed(reason));
         }
-        self.idle_frames = 0;
+        self.patience.note_progress();
         self.handle_head(number, head)
     }
 
@@ -308,12 +309,12 @@ impl Engine {
                 let hands_out = self.options.bodies || is_streamed;
                 call.reply = Reply::Body(Body { size, expected, server_timing, hands_out });
                 let call = call.call;
-                self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
+                self.news.events.push_back(Event::ReplyStarted { call, status: head.status });
                 if let Some(head) = self.sections.kept.take_text() {
-                    self.pending_events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
+                    self.news.events.push_back(Event::ReplyHead { call, head: HeaderBlock::new(&head) });
                 }
                 if is_streamed {
-                    self.pending_events.push_back(Event::StreamStarted { call, content });
+                    self.news.events.push_back(Event::StreamStarted { call, content });
                 }
                 Ok(())
             }
@@ -324,14 +325,14 @@ impl Engine {
     pub(super) fn unblock(&mut self) {
         let count = self.sections.decoder().insert_count();
         let mut place = 0;
-        while let Some(&(number, required)) = self.blocked.get(place) {
+        while let Some(&(number, required)) = self.blocked.calls.get(place) {
             if required > count {
                 place += 1;
                 continue;
             }
-            self.blocked.remove(place);
+            self.blocked.calls.remove(place);
             if let Some(call) = self.calls.get(number) {
-                self.unblocked.push_back(call.id);
+                self.blocked.ready.push_back(call.id);
             }
         }
     }
@@ -367,12 +368,12 @@ impl Engine {
             return;
         }
         let Some(call) = self.remove(id.index()) else { return };
-        if !self.has_room {
+        if !self.supply.has_room {
             // The peer allows another stream once it knows that this one has ended: calls are not to wait for a delayed
             // acknowledgement.
             self.quic.ping();
         }
-        (self.resets_in_a_row, self.idle_frames) = (0, 0);
+        self.patience.note_reply();
         if !matches!(call.upload, Upload::Done) {
             // Nobody needs the rest of the request.
             self.quic.reset(call.id, ErrorCode::H3_REQUEST_CANCELLED.0);
@@ -380,8 +381,8 @@ impl Engine {
         let (Reply::Body(body) | Reply::Trailers(body)) = call.reply else { return };
         self.sections.kept.handle_end(body.server_timing);
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
-        self.end_announced |= reuse == Reuse::Close;
-        self.pending_events.push_back(Event::ReplyDone { call: call.call, size: body.size, reuse });
+        self.news.has_end |= reuse == Reuse::Close;
+        self.news.events.push_back(Event::ReplyDone { call: call.call, size: body.size, reuse });
     }
 
     /// The peer gives up a reply.
@@ -391,12 +392,12 @@ impl Engine {
             self.quic.reset(id, ErrorCode::H3_REQUEST_CANCELLED.0);
         }
         self.sections.decoder().cancel(id.number());
-        count_code(&mut self.counts.resets_received, code);
+        count_code(&mut self.news.counts.resets_received, code);
         let why = Undone::Reset(Code::Http3(code));
         if code == ErrorCode::H3_REQUEST_REJECTED {
             self.announce_unprocessed(&call, why);
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: call.call, why });
+            self.news.events.push_back(Event::CallFailed { call: call.call, why });
         }
         self.announce_end();
         self.count_reset();
@@ -420,9 +421,9 @@ impl Engine {
         while let Some(waiting) = self.waiting.pop_front() {
             let call = waiting.call;
             if let Some(since) = waiting.since {
-                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+                self.news.add_stall(call, Awaited::Stream, self.now - since);
             }
-            self.pending_events.push_back(Event::CallReturned { call, why });
+            self.news.events.push_back(Event::CallReturned { call, why });
         }
     }
 
@@ -430,10 +431,10 @@ impl Engine {
     fn announce_unprocessed(&mut self, call: &Call, why: Undone) {
         let id = call.call;
         if matches!(call.reply, Reply::Head { .. }) {
-            self.counts.unprocessed += 1;
-            self.pending_events.push_back(Event::CallReturned { call: id, why });
+            self.news.counts.unprocessed += 1;
+            self.news.events.push_back(Event::CallReturned { call: id, why });
         } else {
-            self.pending_events.push_back(Event::CallFailed { call: id, why });
+            self.news.events.push_back(Event::CallFailed { call: id, why });
         }
     }
 
@@ -444,23 +445,16 @@ impl Engine {
 
     /// Counts frames, or instructions of header compression, that bring no call further.
     pub(super) fn count_idle_frames(&mut self, count: u64) -> Result<(), Violation> {
-        self.idle_frames = self.idle_frames.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
-        if self.idle_frames > self.options.limits.idle_frames {
-            return Err(Violation::of_connection(
-                ErrorCode::H3_EXCESSIVE_LOAD,
-                "too many frames in a row that bring no reply further",
-            ));
+        match self.patience.frames_exceed(count, self.options.limits.idle_frames) {
+            true => Err(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, TOO_MANY_FRAMES)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Counts a stream that was reset by either side.
     fn count_reset(&mut self) {
-        self.idle_frames = 0;
-        self.resets_in_a_row += 1;
-        if self.resets_in_a_row > self.options.limits.resets {
-            let reason = "too many streams reset in a row";
-            self.fail(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, reason));
+        if self.patience.resets_exceed(self.options.limits.resets) {
+            self.fail(Violation::of_connection(ErrorCode::H3_EXCESSIVE_LOAD, TOO_MANY_RESETS));
         }
     }
 
@@ -473,7 +467,7 @@ impl Engine {
         if let Some(call) = self.remove(id.index()) {
             self.abandon(&call, violation.code, violation.reason);
             let why = Undone::Rejected(violation.reason);
-            self.pending_events.push_back(Event::CallFailed { call: call.call, why });
+            self.news.events.push_back(Event::CallFailed { call: call.call, why });
             self.announce_end();
             self.count_reset();
         }
@@ -488,7 +482,7 @@ impl Engine {
         let Violation { code, reason, .. } = violation;
         self.quic.close(self.now, code.0);
         self.phase = Phase::Closed;
-        self.failure = Some(ProtocolError::Http3(ConnectionError { code, reason }));
+        self.news.failure = Some(ProtocolError::Http3(ConnectionError { code, reason }));
     }
 }
 

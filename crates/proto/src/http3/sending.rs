@@ -11,7 +11,7 @@ use super::qpack::{begin_section, encode_field};
 use super::uni::StreamType;
 use crate::quic::{StreamId, Written};
 use crate::request::{Http3Form, Request, Scheme};
-use crate::{Awaited, Sent, Stall};
+use crate::{Awaited, Sent};
 
 impl Engine {
     /// Hands QUIC all that it takes, up to the first request that `may` not be sent.
@@ -34,16 +34,16 @@ impl Engine {
             if !may(&waiting.request) || is_early && !waiting.request.is_safe() {
                 break;
             }
-            let Some(id) = self.next_stream.take().or_else(|| self.quic.open_request()) else {
-                self.has_room = false;
+            let Some(id) = self.supply.next.take().or_else(|| self.quic.open_request()) else {
+                self.supply.has_room = false;
                 self.note_stalled();
                 break;
             };
-            self.next_stream = self.quic.open_request();
-            self.has_room = self.next_stream.is_some();
+            self.supply.next = self.quic.open_request();
+            self.supply.has_room = self.supply.next.is_some();
             if let Some(Waiting { call, request, since }) = self.waiting.pop_front() {
                 if let Some(since) = since {
-                    self.stalls.push_back(Stall { call, what: Awaited::Stream, time: self.now - since });
+                    self.news.add_stall(call, Awaited::Stream, self.now - since);
                 }
                 self.open_call(id, call, request);
             }
@@ -70,7 +70,7 @@ impl Engine {
         debug_assert_eq!(self.calls.next(), id.index(), "calls have all streams that we open for both ends");
         let number = id.index();
         let form = request.http3_form(|| render(&request));
-        self.counts.headers_sent.add(form.plain, form.size);
+        self.news.counts.headers_sent.add(form.plain, form.size);
         let upload = Upload::Going { frames: form.frames.clone(), body: form.body.clone() };
         let reader = self.reader();
         self.calls.push(Call {
@@ -85,7 +85,7 @@ impl Engine {
             window_wait: Duration::ZERO,
         });
         let open = self.calls.len() as u64;
-        self.counts.add_stream(open);
+        self.news.counts.add_stream(open);
         self.early += u64::from(!self.quic.is_established());
         self.sent.push_back(Sent::Started(call));
         self.upload(number);
@@ -157,7 +157,7 @@ impl Engine {
     /// Returns whether datagrams may be due.
     #[must_use]
     pub fn wants_write(&self) -> bool {
-        let can_open = !self.waiting.is_empty() && self.has_room && self.phase == Phase::Open;
+        let can_open = !self.waiting.is_empty() && self.supply.has_room && self.phase == Phase::Open;
         self.quic.is_due() || self.quic.is_open() && (can_open || !self.uploads.is_empty())
     }
 
@@ -171,7 +171,7 @@ impl Engine {
         });
         let waiting: Vec<Waiting> = open.collect();
         waiting.into_iter().rev().for_each(|waiting| self.waiting.push_front(waiting));
-        (self.next_stream, self.has_room) = (None, true);
+        (self.supply.next, self.supply.has_room) = (None, true);
         self.uploads.clear();
         self.sent.clear();
         self.own = OwnStreams::default();

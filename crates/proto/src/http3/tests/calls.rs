@@ -195,11 +195,11 @@ fn a_reset_ends_a_call_whose_header_block_waits() {
     pair.make(&gets(1));
     pair.answer(0, &frame(1, b"\x02\x00\x80"), false);
     pair.settle();
-    assert_eq!(pair.engine.blocked.len(), 1);
+    assert_eq!(pair.engine.blocked.calls.len(), 1);
     pair.server.reset(pair.handle, pair.stream(0), 0x102);
     pair.settle();
     assert_eq!(pair.events(), [failed(0)]);
-    assert_eq!((pair.engine.pending_count(), pair.engine.blocked.len()), (0, 0));
+    assert_eq!((pair.engine.pending_count(), pair.engine.blocked.calls.len()), (0, 0));
     assert_eq!(pair.error, None);
 }
 
