@@ -259,12 +259,7 @@ impl Steps {
             "fault" => self.fault = Some(argument().parse()?),
             "cookie" => self.set_cookies(headers),
             "page" => {
-                let images = argument();
-                let malformed = || Malformed::new("a number of images", images);
-                let images: u32 = images.parse().map_err(|_| malformed())?;
-                if images > config.limits.page_images {
-                    return Err(malformed());
-                }
+                let images = count(argument(), 0..=config.limits.page_images, "a number of images")?;
                 self.content = Some(page(images));
             }
             "redirect" => {

@@ -138,15 +138,10 @@ fn plan_of(
     let extra_headers = extra_headers(args, warn)?;
     let shared = material::shared(args, &extra_headers)?;
     let request = request(args, version, extra_headers, shared);
-    let workload = match source {
-        Source::Options => workload(args, version, targets.len(), warn)?,
-        Source::File(file) => scenario::workload(args, file),
-        Source::Recording(replay) => Workload::Replay(replay.clone()),
-    };
-    let arrivals = match source {
-        Source::Options => load::arrivals(args),
-        Source::File(file) => scenario::arrivals(args, file),
-        Source::Recording(replay) => replay::arrivals(args, replay),
+    let (workload, arrivals) = match source {
+        Source::Options => (workload(args, version, targets.len(), warn)?, load::arrivals(args)),
+        Source::File(file) => (scenario::workload(args, file), scenario::arrivals(args, file)),
+        Source::Recording(replay) => (Workload::Replay(replay.clone()), replay::arrivals(args, replay)),
     };
     let uris = listed.map_or_else(|| uris(args, warn), Ok)?;
     let tls = tls::plan(args, warn)?;

@@ -120,6 +120,22 @@ impl Printer<'_> {
         }
     }
 
+    fn write_uri(&mut self, doing: &str, uri: &[u8]) {
+        let name = self.printing.program.name_text();
+        self.write(|out| {
+            write!(out, "{name}: {doing} `")?;
+            out.write_all(uri)?;
+            out.write_all(b"'\n")
+        });
+    }
+
+    /// Says something once in a run.
+    fn say_once(&self, was_said: &AtomicBool, message: impl FnOnce() -> String) {
+        if !was_said.swap(true, Ordering::Relaxed) {
+            self.printing.program.say(message());
+        }
+    }
+
     /// Writes out what is held back, in one piece.
     fn flush(&mut self) {
         let held = mem::take(&mut self.held);
@@ -214,16 +230,8 @@ impl Observer for Printer<'_> {
                     writeln!(out, "RS{call}: header {header} content {content} footer {footer}")
                 });
             }
-            Observation::Accessing { uri } => self.write(|out| {
-                write!(out, "{}: accessing URI `", program.name_text())?;
-                out.write_all(uri)?;
-                out.write_all(b"'\n")
-            }),
-            Observation::Fetching { uri } => self.write(|out| {
-                write!(out, "{}: fetching `", program.name_text())?;
-                out.write_all(uri)?;
-                out.write_all(b"'\n")
-            }),
+            Observation::Accessing { uri } => self.write_uri("accessing URI", uri),
+            Observation::Fetching { uri } => self.write_uri("fetching", uri),
             Observation::Rates { rates, sessions } => {
                 let mut sums = self.printing.sums();
                 sums.rates.add_next(self.worker, Rates { rates, sessions }, Instant::now());
@@ -248,35 +256,28 @@ impl Observer for Printer<'_> {
                 let message = [b".parse_status_line: invalid status line `", line, b"'!!"].concat();
                 program.say_bytes(&message);
             }
-            Observation::UnexpectedError { errno } => {
-                if !self.printing.unexpected_error.swap(true, Ordering::Relaxed) {
-                    let name = io::Error::from_raw_os_error(errno).to_string();
-                    let name = name.split(" (os error").next().unwrap_or_default();
-                    program.say(format_args!("connection failed with unexpected error {errno} ({name})"));
-                }
-            }
             // What is wrong with HTTP/2 is counted by reason, and told when the run is over. A bad status line was shown.
             Observation::ProtocolError {
                 error: ProtocolError::Http2(_) | ProtocolError::BadStatusLine { .. },
             } => {}
             Observation::ProtocolError { error } => {
-                if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
-                    program.say(format_args!("a reply could not be understood: {error}"));
-                }
+                self.say_once(&self.printing.protocol_error, || {
+                    format!("a reply could not be understood: {error}")
+                });
             }
-            Observation::UnboundedStream => {
-                if !self.printing.unbounded_stream.swap(true, Ordering::Relaxed) {
-                    program.say(format_args!(
-                        "a reply is a stream that may never end, and nothing bounds the run\nhint: --duration or --runtime \
-                         ends it, whatever is open"
-                    ));
-                }
-            }
-            Observation::TunnelRefused { status } => {
-                if !self.printing.tunnel_refused.swap(true, Ordering::Relaxed) {
-                    program.say(format_args!("the proxy refused a tunnel with status {status}"));
-                }
-            }
+            Observation::UnexpectedError { errno } => self.say_once(&self.printing.unexpected_error, || {
+                let name = io::Error::from_raw_os_error(errno).to_string();
+                let name = name.split(" (os error").next().unwrap_or_default();
+                format!("connection failed with unexpected error {errno} ({name})")
+            }),
+            Observation::UnboundedStream => self.say_once(&self.printing.unbounded_stream, || {
+                "a reply is a stream that may never end, and nothing bounds the run\nhint: --duration or --runtime ends it, \
+                 whatever is open"
+                    .to_owned()
+            }),
+            Observation::TunnelRefused { status } => self.say_once(&self.printing.tunnel_refused, || {
+                format!("the proxy refused a tunnel with status {status}")
+            }),
             Observation::Call { .. }
             | Observation::StreamEvent { .. }
             | Observation::Interval { .. }

@@ -79,6 +79,18 @@ pub(super) struct Search {
     port_waits: u32,
 }
 
+/// Reason to go no further.
+enum Stop {
+    Interrupted,
+    At(End, String),
+}
+
+impl Stop {
+    fn unless_interrupted(runner: &Runner, end: End, because: String) -> Self {
+        if runner.is_interrupted() { Self::Interrupted } else { Self::At(end, because) }
+    }
+}
+
 impl Search {
     /// A search before its first trial.
     pub(super) fn new(run: &Args, capacity: CapacityReport, ranks: u32) -> Self {
@@ -153,69 +165,74 @@ impl Search {
                 rates::Next::End(end) => return Ok(self.end(end.into(), None)),
                 rates::Next::Try(trial) => trial,
             };
-            let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
-            let seconds = trial.length.as_secs_f64();
-            let what = format!(
-                "trial {number} of {} at most: {} {unit}/s for {seconds:.1} s",
-                self.capacity.settings.trials, trial.rate
-            );
-            let planned = self.trial(trial);
-            if let Some(lacking) = self.await_ports(&planned, runner, &mut || {
-                progress.show(&format!("{what}: waiting for local ports"));
-            }) {
-                return Ok(match runner.is_interrupted() {
-                    true => self.interrupted(trials),
-                    false => self.end(End::ClientLimited, Some(lacking)),
-                });
+            match self.make(trial, runner, trials, progress, save) {
+                Ok(()) if !runner.is_interrupted() => {}
+                Ok(()) | Err(Stop::Interrupted) => return Ok(self.interrupted(trials)),
+                Err(Stop::At(end, because)) => return Ok(self.end(end, Some(because))),
             }
-            if runner.is_interrupted() {
-                return Ok(self.interrupted(trials));
-            }
-            progress.show(&what);
-            let run = match trials.make(&planned) {
-                // What was cut short says nothing.
-                Ok(_) if runner.is_interrupted() => return Ok(self.interrupted(trials)),
-                Ok(Some(run)) => run,
-                Ok(None) => return Ok(self.interrupted(trials)),
-                Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
-            };
-            let made = capacity::Trial::of(trial.rate, &run);
-            if lacks_ports(&made)
-                && self.port_waits < PORT_WAITS
-                && self.await_closed(&planned, runner, &mut || {
-                    progress.show(&format!("{what}: waiting for local ports"));
-                })
-            {
-                // It says nothing about the server.
-                self.port_waits += 1;
-                continue;
-            }
-            let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
-            self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
-            self.capacity.trials.push(made);
-            // A server that is gone has no capacity: what was known of it before stays.
-            if is_silent && !self.has_recovered(runner) {
-                return Ok(match runner.is_interrupted() {
-                    true => self.interrupted(trials),
-                    false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
-                });
-            }
-            self.rates.note(observed);
-            self.capacity.found = Found::of(&self.rates, None);
-            progress.rows(&self.capacity);
-            save(&self.capacity);
-            if matches!(self.rates.next(), rates::Next::End(_)) {
-                continue;
-            }
+        }
+    }
+
+    /// Makes a trial, and waits until the server has recovered from it.
+    fn make(
+        &mut self,
+        trial: rates::Trial,
+        runner: &Runner,
+        trials: &Trials<'_>,
+        progress: &mut Progress<'_>,
+        save: &mut dyn FnMut(&CapacityReport),
+    ) -> Result<(), Stop> {
+        let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
+        let seconds = trial.length.as_secs_f64();
+        let what = format!(
+            "trial {number} of {} at most: {} {unit}/s for {seconds:.1} s",
+            self.capacity.settings.trials, trial.rate
+        );
+        let waiting = format!("{what}: waiting for local ports");
+        let planned = self.trial(trial);
+        if let Some(lacking) = self.await_ports(&planned, runner, &mut || progress.show(&waiting)) {
+            return Err(Stop::unless_interrupted(runner, End::ClientLimited, lacking));
+        }
+        if runner.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        progress.show(&what);
+        let run = match trials.make(&planned) {
+            // What was cut short says nothing.
+            Ok(_) if runner.is_interrupted() => return Err(Stop::Interrupted),
+            Ok(Some(run)) => run,
+            Ok(None) => return Err(Stop::Interrupted),
+            Err(error) => return Err(Stop::At(End::Broken, format!("{error:#}"))),
+        };
+        let made = capacity::Trial::of(trial.rate, &run);
+        if lacks_ports(&made)
+            && self.port_waits < PORT_WAITS
+            && self.await_closed(&planned, runner, &mut || progress.show(&waiting))
+        {
+            // It says nothing about the server.
+            self.port_waits += 1;
+            return Ok(());
+        }
+        let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
+        self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
+        self.capacity.trials.push(made);
+        // A server that is gone has no capacity: what was known of it before stays.
+        if is_silent && !self.has_recovered(runner) {
+            let because = "the server no longer answers".to_owned();
+            return Err(Stop::unless_interrupted(runner, End::Broken, because));
+        }
+        self.rates.note(observed);
+        self.capacity.found = Found::of(&self.rates, None);
+        progress.rows(&self.capacity);
+        save(&self.capacity);
+        if matches!(self.rates.next(), rates::Next::Try(_)) {
             progress.show(&format!("pause after trial {number}"));
             runner.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
             if !matches!(outcome, CapacityOutcome::Within | CapacityOutcome::Unclear) {
                 self.has_recovered(runner);
             }
-            if runner.is_interrupted() {
-                return Ok(self.interrupted(trials));
-            }
         }
+        Ok(())
     }
 
     /// The end of a search that cannot go on: somebody asked for it, or a rank of the fleet is gone.

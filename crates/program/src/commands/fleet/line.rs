@@ -98,20 +98,9 @@ impl Line {
             own.say("--fleet: expected none behind `--`, where `httperf fleet` puts --fleet auto");
             return Err(ExitCode::FAILURE);
         }
-        let mut inserted = vec![OsString::from("--fleet"), OsString::from("auto")];
-        let patience = PATIENCE.iter().find(|(of, _)| *of == launcher);
-        if let Some((_, patience)) = patience.filter(|_| !has("meet-timeout") && !has("start-at")) {
-            inserted.extend([OsString::from("--meet-timeout"), OsString::from(patience)]);
-        }
-        let rank_words: Vec<OsString> = inserted.into_iter().chain(rest.iter().cloned()).collect();
+        let rank_words = rank_words(launcher, rest, !has("meet-timeout") && !has("start-at"));
         let (mut args, mut files) = match kind {
-            Kind::Plain => {
-                let mut args = Args::default();
-                let parsed = args.parse(&rank_words);
-                args.notices.iter().for_each(|notice| program.warn(notice));
-                parsed.map_err(stop)?;
-                (args, Vec::new())
-            }
+            Kind::Plain => (plain(&program, &rank_words).map_err(stop)?, Vec::new()),
             Kind::Run => {
                 run::elsewhere_words(&rank_words).map(|(args, file)| (args, vec![file])).map_err(stop)?
             }
@@ -184,6 +173,22 @@ fn split<'a>(
             Err(ExitCode::FAILURE)
         }
     }
+}
+
+/// The words of each rank: those of its run, behind the options that make it one of a fleet. It waits for the others as long
+/// as its launcher may need, unless the options say how long.
+fn rank_words(launcher: Launcher, words: &[OsString], may_wait: bool) -> Vec<OsString> {
+    let patience = PATIENCE.iter().find(|(of, _)| may_wait && *of == launcher);
+    let patience = patience.into_iter().flat_map(|(_, patience)| ["--meet-timeout", patience]);
+    ["--fleet", "auto"].into_iter().chain(patience).map(OsString::from).chain(words.iter().cloned()).collect()
+}
+
+/// Reads the options of a run without a command.
+fn plain(program: &Program, words: &[OsString]) -> Result<Args, ParseStop> {
+    let mut args = Args::default();
+    let parsed = args.parse(words);
+    args.notices.iter().for_each(|notice| program.warn(notice));
+    parsed.map(|()| args)
 }
 
 /// Makes the plan as a rank makes it, except that servers and proxies are those of the cluster, so that their names are not
