@@ -183,7 +183,8 @@ impl Load {
         self.for_duration(Duration::from_secs(seconds))
     }
 
-    /// Ends the load after this time, the warm-up not included. Calls that are pending then count as unfinished.
+    /// Ends the load after this time, the warm-up not included. Calls that are pending then may still end within the
+    /// [`timeout`](Self::timeout).
     pub fn for_duration(mut self, duration: Duration) -> Self {
         self.duration = Some(duration);
         self
@@ -279,6 +280,7 @@ impl Load {
         let url = self.parsed_url()?;
         let target = self.target(&url)?;
         let (arrivals, workload) = self.schedule()?;
+        let drain = self.duration.map_or(Duration::ZERO, |_| Phases::usual_drain(Some(self.timeout)));
         let plan = Plan::builder(target, workload)
             .client(Client::default().in_trial(self.seed))
             .arrivals(arrivals)
@@ -288,7 +290,7 @@ impl Load {
             .timeouts(Timeouts { timeout: Some(self.timeout), think_timeout: None })
             .tls(url.https.then(|| self.tls()))
             .runtime(self.duration)
-            .phases(Phases { warmup: self.warm_up, drain: Duration::ZERO })
+            .phases(Phases { warmup: self.warm_up, drain })
             .objectives(Objectives { all: self.parsed_objectives()?, ..Objectives::default() })
             .threads(self.threads.map(|count| at_least_one("threads", count)).transpose()?)
             .build()

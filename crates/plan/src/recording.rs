@@ -30,6 +30,15 @@ pub struct Phases {
     pub drain: Duration,
 }
 
+impl Phases {
+    /// The drain of a load of a given length that says nothing else: long enough for every call to end, if calls have a time
+    /// limit.
+    #[must_use]
+    pub fn usual_drain(timeout: Option<Duration>) -> Duration {
+        timeout.unwrap_or(Duration::from_secs(10))
+    }
+}
+
 /// The measurements to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {

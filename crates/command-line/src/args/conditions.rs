@@ -21,7 +21,7 @@ const CONDITIONS: &[Condition] = &[
     ("period", |args| args.arrivals != Arrivals::Sequential && args.is_given("period")),
     ("request-rate", |args| args.load.call_arrivals.is_some() && !args.is_given("request-period")),
     ("duration", |args| args.load.duration > 0.0),
-    ("drain", |args| args.results.drain > 0.0),
+    ("drain", |args| args.results.drain.is_some_and(|drain| drain > 0.0)),
     ("wlog", |args| args.uri_choice == UriChoice::Log),
     ("wset", |args| args.uri_choice == UriChoice::Set),
     ("wsess", |args| matches!(args.session_kind(), Some(SessionKind::Calls(_)))),

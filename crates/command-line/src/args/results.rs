@@ -12,8 +12,8 @@ use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
 pub struct ResultArgs {
     /// `--warmup` in seconds; 0 if not given.
     pub warmup: f64,
-    /// `--drain` in seconds; 0 if not given.
-    pub drain: f64,
+    /// `--drain` in seconds.
+    pub drain: Option<f64>,
     /// `--until`.
     pub until: Option<Precision>,
     /// `--output`.
@@ -57,7 +57,7 @@ impl Default for ResultArgs {
         let recording = Recording::default();
         Self {
             warmup: 0.0,
-            drain: 0.0,
+            drain: None,
             until: None,
             output: None,
             prints_json: false,

@@ -147,6 +147,14 @@ fn plan_of(
     let tls = tls::plan(args, warn)?;
     let sockets = sockets(args, &workload, sources)?;
     material::check_servers(&targets, &uris, &workload)?;
+    let timeouts = Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER);
+    let file_time = file.and_then(|file| scenario::runtime(args, file));
+    let drain = match args.results.drain {
+        Some(seconds) => pause(seconds),
+        // As in the classic tool, --runtime cuts off what is under way.
+        None if args.load.duration > 0.0 || file_time.is_some() => Phases::usual_drain(timeouts.timeout),
+        None => Duration::ZERO,
+    };
     let plan = Plan::builder(targets.first().clone(), workload)
         .targets(targets)
         .program(program.name_text())
@@ -155,14 +163,14 @@ fn plan_of(
         .uris(uris)
         .request(request)
         .replies(args.material.replies.clone())
-        .timeouts(Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER))
+        .timeouts(timeouts)
         .tls(tls)
         .http2(http2)
         .quic(http2::quic(args))
         .proxy(proxy)
         .sockets(sockets)
-        .runtime(file.and_then(|file| scenario::runtime(args, file)).or(limit(load::runtime(args))))
-        .phases(Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) })
+        .runtime(file_time.or(limit(load::runtime(args))))
+        .phases(Phases { warmup: pause(args.results.warmup), drain })
         .until(args.results.until)
         .objectives(scenario::objectives(args, file, warn))
         .recording(args.results.recording())

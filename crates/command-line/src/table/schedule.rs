@@ -63,15 +63,16 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.warmup = seconds(value)?;
             Ok(())
         }),
-    Opt::with_value("drain", "X", "lets calls, sessions and visits under way finish in the X seconds after --runtime")
+    Opt::with_value("drain", "X", "gives what is under way at the end X seconds to finish")
         .details(&[
-            "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
-             time is over. Nothing is offered meanwhile, and rates do not count it.",
+            "Default: with --duration or the phases of a workload file as long as a call may take (--timeout), 10 without \
+             --timeout; with --runtime 0. It takes no longer than the calls, sessions and visits do. Nothing is \
+             offered meanwhile, and rates do not count it. With 0 it stays unknown how long they would have taken.",
         ])
         .needs(&[any_of(&["duration", "runtime"]).because("they say when nothing is offered any more")])
         .sets(&["phases.drain_ns"])
         .apply(|args, value| {
-            args.results.drain = seconds(value)?;
+            args.results.drain = Some(seconds(value)?);
             Ok(())
         }),
     Opt::with_value(

@@ -81,7 +81,7 @@ const TRIALS: &[Opt<AbArgs>] = &[
     Opt::with_value("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
         .details(&["Default: 1. It takes no longer than the calls do."])
         .apply(|args, value| {
-            args.run.results.drain = seconds(value, |seconds| seconds >= 0.0)?;
+            args.run.results.drain = Some(seconds(value, |seconds| seconds >= 0.0)?);
             Ok(())
         }),
     Opt::with_value("pause", "X", "waits X seconds before each trial but the first")
@@ -145,7 +145,7 @@ fn seconds(value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
 /// Returns what was typed, and each side as if it had been typed as a run of its own.
 pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseStop> {
     let mut ab = AbArgs::default();
-    (ab.run.results.warmup, ab.run.results.drain) = (WARMUP_S, DRAIN_S);
+    (ab.run.results.warmup, ab.run.results.drain) = (WARMUP_S, Some(DRAIN_S));
     let order = Order::from_environment();
     grammar::parse(&COMMAND, words, order, &mut ab)?;
     rules::check_own(&COMMAND, words, order, &[])?;

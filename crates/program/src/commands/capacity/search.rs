@@ -122,7 +122,7 @@ impl Search {
         let given =
             |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
         let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
-        let (warmup, drain) = (given(run.results.warmup), given(run.results.drain));
+        let (warmup, drain) = (given(run.results.warmup), run.results.drain.and_then(given));
         Self { capacity, rates, warmup, drain, longest, first: Duration::ZERO, ranks, port_waits: 0 }
     }
 

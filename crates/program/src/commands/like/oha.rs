@@ -62,10 +62,8 @@ const OPTIONS: &[ToolOption<State>] = &[
         state.load.duration = Some(duration(text)?);
         Ok(())
     }),
-    ToolOption::lost_flag(
-        &["-w", "--wait-ongoing-requests-after-deadline"],
-        "--drain X waits up to X seconds for requests under way",
-    ),
+    // A run waits for them anyway.
+    flag(&["-w", "--wait-ongoing-requests-after-deadline"], |_, _| Ok(())),
     value(&["-q"], |state, text| {
         state.load.pace = Pace::Requests { rate: rate(text)?, per_connection: false };
         Ok(())

@@ -175,7 +175,7 @@ const NOT_GIVEN: f64 = f64::NAN;
 /// The arguments in a command line, complete: as those of a run at the highest rate.
 pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
     let mut args = SweepArgs::default();
-    (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
+    args.run.results.warmup = NOT_GIVEN;
     let order = Order::from_environment();
     grammar::parse(&COMMAND, words, order, &mut args)?;
     args.run.note_given(&COMMAND, words, order);
@@ -210,7 +210,7 @@ fn check_resumed(args: &SweepArgs) -> Result<(), ParseStop> {
     let mut others = args.clone();
     (others.outputs, others.resume) = (Outputs::default(), None);
     (others.strict, others.quiet) = (false, false);
-    (others.run.results.warmup, others.run.results.drain) = (0.0, 0.0);
+    (others.run.results.warmup, others.run.results.drain) = (0.0, None);
     if others != SweepArgs::default() {
         return Err(ParseStop::rejected(
             "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
@@ -275,11 +275,11 @@ fn complete(given: &mut SweepArgs) -> Result<(), ParseStop> {
         run.load.duration = DURATION;
     }
     let is_timed = run.load.duration > 0.0 || run.runtime > 0.0;
-    for (place, usual) in [(&mut run.results.warmup, WARMUP), (&mut run.results.drain, DRAIN)] {
-        if place.is_nan() {
-            *place = if is_timed { usual } else { 0.0 };
-        }
+    let usual = |usual| if is_timed { usual } else { 0.0 };
+    if run.results.warmup.is_nan() {
+        run.results.warmup = usual(WARMUP);
     }
+    run.results.drain.get_or_insert(usual(DRAIN));
     Ok(())
 }
 
@@ -320,7 +320,7 @@ mod tests {
     fn a_run_lasts_ten_seconds_unless_it_is_told_otherwise() {
         let times = |argv: &[&str]| {
             let args = parsed(argv).run;
-            (args.load.duration, args.results.warmup, args.results.drain)
+            (args.load.duration, args.results.warmup, args.results.drain.expect("it is complete"))
         };
         assert_eq!(times(&["--rates=1"]), (10.0, 1.0, 2.0));
         assert_eq!(times(&["--request-rates=1"]), (10.0, 1.0, 2.0));

@@ -16,7 +16,7 @@ use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
 use ratatui::{Frame, Terminal, backend::CrosstermBackend};
 use signal_hook::consts::SIGINT;
 
-use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
+use super::standing::{Clock, LAG_WARNING, Standing};
 use super::{Consumer, WatchOutcome, figures};
 use crate::runner::signals::is_impatient;
 
@@ -208,8 +208,7 @@ impl View<'_> {
     /// The target on the left, as far as there is room, and the progress of the run on the right.
     fn head(&self, width: usize) -> Line<'static> {
         let outline = &self.standing.outline;
-        let mut right =
-            format!("{} {}", phase_word(outline.phase(self.elapsed)), figures::clock(self.elapsed));
+        let mut right = format!("{} {}", self.standing.doing(self.elapsed), figures::clock(self.elapsed));
         if let Some(left) = outline.left(self.elapsed) {
             right += &format!(", {} left", figures::clock(left));
         }

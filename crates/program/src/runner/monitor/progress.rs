@@ -8,7 +8,7 @@ use httperf_command_line::terminal::{USUAL_COLUMNS, lines};
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Interval, Series};
 
-use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
+use super::standing::{Clock, LAG_WARNING, Standing};
 use super::{Consumer, WatchOutcome, figures};
 
 /// Between the parts of the line.
@@ -119,7 +119,7 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
     }
     match outline.load_phase(elapsed) {
         Some((name, _)) => add(8, name),
-        None => add(6, phase_word(outline.phase(elapsed)).to_owned()),
+        None => add(if outline.is_offering(elapsed) { 6 } else { 9 }, standing.doing(elapsed)),
     }
     if last.lag_max > LAG_WARNING {
         add(9, format!("LAG {} ms!", figures::millis(Some(last.lag_max))));
@@ -205,7 +205,7 @@ mod tests {
              (so far 0.31, 0.92)",
                 "17s  48s left  measuring  1000/1000 conn/s  1006 replies/s  5 errors  3 of 4xx/5xx  \
              2 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
-                "1:07  3s left  draining  996 replies/s  30 errors  18 of 4xx/5xx  \
+                "1:07  3s left  all sent  996 replies/s  30 errors  18 of 4xx/5xx  \
              12 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
             ]
         );

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Plan, Workload};
 use httperf_report::ErrorFigures;
+use httperf_report::number::count;
 use httperf_stats::{Classes, Errors, Interval, Merge as _, Phase, StreamCounts, VisitCounts};
 
 /// The number of intervals that are remembered one by one: five minutes of them.
@@ -73,6 +74,11 @@ impl Outline {
             Some(end) if at >= end && !self.drain.is_zero() => Phase::Drain,
             _ => Phase::Measured,
         }
+    }
+
+    /// Returns whether load may still be offered at this time.
+    pub(super) fn is_offering(&self, at: Duration) -> bool {
+        self.phase(at) != Phase::Drain && self.offered_until.is_none_or(|end| at < end)
     }
 
     /// The length of the run: to the end of the offered load, and then to that of the drain. `None` if unknown.
@@ -155,6 +161,8 @@ pub(super) struct Standing {
     /// The figures so far, or those of the warm-up as long as that goes on.
     pub(super) so_far: Totals,
     phase: Phase,
+    /// Calls that were due and have not ended.
+    awaited: u64,
 }
 
 /// Intervals taken together.
@@ -179,6 +187,7 @@ impl Standing {
             recent: Vec::new(),
             so_far: Totals::default(),
             phase: Phase::WarmUp,
+            awaited: 0,
         }
     }
 
@@ -188,6 +197,8 @@ impl Standing {
             self.so_far = Totals::default();
         }
         self.phase = interval.phase;
+        self.awaited =
+            (self.awaited + interval.offered).saturating_sub(interval.replies + interval.failed_calls);
         let so_far = &mut self.so_far;
         so_far.failures.merge(&interval.errors);
         so_far.errors.add(interval);
@@ -208,6 +219,19 @@ impl Standing {
         self.recent.push(interval.clone());
     }
 
+    /// Words for what goes on at this time after the start.
+    pub(super) fn doing(&self, at: Duration) -> String {
+        match self.outline.phase(at) {
+            Phase::WarmUp => "warm-up".to_owned(),
+            Phase::Measured if self.outline.is_offering(at) => "measuring".to_owned(),
+            Phase::Measured | Phase::Drain => match self.awaited {
+                0 => "all sent".to_owned(),
+                1 => "all sent; waiting for 1 reply".to_owned(),
+                awaited => format!("all sent; waiting for {} replies", count(awaited)),
+            },
+        }
+    }
+
     /// The last intervals, the newest last.
     pub(super) fn recent(&self) -> &[Interval] {
         &self.recent
@@ -216,15 +240,6 @@ impl Standing {
     /// The last interval.
     pub(super) fn last(&self) -> Option<&Interval> {
         self.recent.last()
-    }
-}
-
-/// Word for a phase.
-pub(super) fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::WarmUp => "warm-up",
-        Phase::Measured => "measuring",
-        Phase::Drain => "draining",
     }
 }
 
