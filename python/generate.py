@@ -25,7 +25,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "src" / "httperf" / "documents"
 
 ROOTS = {
-    "result": ["parts", "verdict", "objectives", "figures", "summary", "fleet"],
+    "result": ["parts", "conclusion", "verdict", "objectives", "figures", "summary", "fleet"],
     "sweep": ["settings", "end", "figures", "runs"],
     "capacity": ["part", "settings", "trials", "found"],
     "comparison": ["method", "base", "against", "outcome"],

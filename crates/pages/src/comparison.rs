@@ -37,6 +37,7 @@ pub fn comparison_page(comparison: &Comparison) -> String {
         began: subject.started.as_deref().map_or_else(String::new, date),
         duration: time(subject.duration_s * 1e3),
         replies: count(subject.replies),
+        conclusion: subject.conclusion.clone(),
         verdict: match subject.ranks {
             Some(ranks) => format!("{}, a fleet of {ranks}", subject.verdict),
             None => subject.verdict.to_string(),
@@ -86,6 +87,7 @@ struct SubjectRow {
     duration: String,
     replies: String,
     verdict: String,
+    conclusion: String,
 }
 
 /// A result compared with the base.

@@ -65,6 +65,7 @@ pub fn page(document: &Document) -> String {
     let outcome = Outcome::of(document);
     let page = Page {
         title: headings::url(plan),
+        conclusion: capitalised(&document.conclusion.text),
         word: match &outcome {
             Some(outcome) if !banner.is_loud => outcome.word.to_owned(),
             _ => banner.word.clone(),
@@ -116,6 +117,7 @@ pub fn page(document: &Document) -> String {
 #[template(path = "page.html")]
 struct Page {
     title: String,
+    conclusion: String,
     /// Outcome in one word, for the title of the window.
     word: String,
     facts: Vec<String>,
@@ -152,6 +154,12 @@ struct Page {
     version: String,
     style: &'static str,
     script: &'static Script,
+}
+
+/// A sentence with its first letter capital.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// The verdict as a symbol, a word and a sentence.

@@ -138,7 +138,8 @@ impl SweepCurve {
     /// Position and name of the knee, such as `knee: 1,200/s`.
     pub(crate) fn knee_name(&self) -> Option<(f64, String)> {
         let rate = self.knee.filter(|rate| rate.is_finite())?;
-        Some((rate, format!("knee: {}/s", grouped(rate, if rate < 10.0 { 1 } else { 0 }))))
+        let digits = grouped(rate, 3);
+        Some((rate, format!("knee: about {}/s", digits.trim_end_matches('0').trim_end_matches('.'))))
     }
 
     /// Title of the axis of rates.

@@ -4,16 +4,17 @@ use std::cmp::Reverse;
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
-use httperf_plan::{LeftOut, Plan, Workload};
+use httperf_plan::{LeftOut, Plan, UNLIMITED, Workload};
 use httperf_stats::{CallOutcome, Merge as _, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
 use crate::causes::CauseFigures;
 use crate::colours::{Colours, Tone};
-use crate::diagnosis::{no_reply, same_status};
+use crate::conclusion::{Conclusion, ConclusionKind};
+use crate::diagnosis::same_status;
 use crate::figures::Times;
 use crate::headings;
-use crate::number::{count, per_second, percent, ratio, time};
+use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
 use crate::rpc;
@@ -55,11 +56,16 @@ impl Display for Answer<'_> {
         let Document { plan, summary, figures, .. } = self.document;
         writeln!(f)?;
         self.write_title(f)?;
+        self.write_conclusion(f)?;
         self.write_interruption(f)?;
         self.write_objectives(f)?;
         self.write_offered(f)?;
-        if let Some(fault) = no_reply(plan, summary) {
-            return self.write_fault(f, &fault);
+        if self.document.conclusion.kind == ConclusionKind::NoReply {
+            // A verdict is worth a word only if the fault may be the generator's.
+            return match self.document.verdict.level {
+                Level::Invalid => self.write_verdict(f),
+                Level::Valid | Level::Suspect => Ok(()),
+            };
         }
         self.write_replied(f)?;
         self.write_errors(f)?;
@@ -86,13 +92,10 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// Fault of a run without any reply. A verdict is worth a word only if the fault may be the generator's.
-    fn write_fault(&self, f: &mut fmt::Formatter<'_>, fault: &str) -> fmt::Result {
-        self.line(f, Tone::Bad, "replied", "", fault)?;
-        match self.document.verdict.level {
-            Level::Invalid => self.write_verdict(f),
-            Level::Valid | Level::Suspect => Ok(()),
-        }
+    /// The conclusion, in a sentence whose subject is the server of the title.
+    fn write_conclusion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Conclusion { kind, text, .. } = &self.document.conclusion;
+        self.line(f, kind.tone(), "conclusion", "", text)
     }
 
     /// Server, with the lengths of the phases.
@@ -168,20 +171,33 @@ impl Answer<'_> {
             Workload::Scenarios(_) => ("visit", "visits"),
             Workload::Replay(_) => ("request", "requests"),
         };
-        let length = time(figures.duration_s * 1e3);
         let Some(rate) = figures.offered_rate else {
             let sent = summary.in_window().requests;
             let requests = if sent == 1 { "request" } else { "requests" };
-            let what = format!("{} {requests} in {length}", count(sent));
+            let what = format!("{} {requests} in {}", count(sent), time(figures.duration_s * 1e3));
             return self.line(f, Tone::Plain, "sent", &per_second(figures.request_rate), &what);
         };
+        // A schedule that is over before its replies is not as long as the run.
+        let length = match plan.runtime {
+            Some(_) => figures.duration_s,
+            None => summary.arrivals.span_due.as_secs_f64() + plan.arrivals.mean_interval(),
+        };
         let due = summary.arrivals.due;
-        let due = format!("{} {} due in {length}", count(due), if due == 1 { one } else { many });
+        let unit = if due == 1 { one } else { many };
+        let due = format!("{} {unit} in {}", count(due), time(length * 1e3));
         let what = match figures.rate_asked.filter(|&asked| (rate - asked).abs() > AS_ASKED * asked) {
             Some(asked) => format!("{due}, of {} asked for", per_second(asked)),
             None => due,
         };
-        self.line(f, Tone::Plain, "offered", &per_second(rate), &what)
+        match (&plan.workload, plan.calls_per_arrival()) {
+            // Replies are those to calls.
+            (Workload::Connections(_) | Workload::Sessions(_), calls) if calls > 1 && calls != UNLIMITED => {
+                let (rate, calls) = (grouped(rate, 1), grouped(rate * calls as f64, 1));
+                let what = format!("{rate} {many}/s, {calls} calls/s: {what}");
+                self.line(f, Tone::Plain, "offered", "", &what)
+            }
+            _ => self.line(f, Tone::Plain, "offered", &per_second(rate), &what),
+        }
     }
 
     /// Throughput, and the share of the calls that were answered.
@@ -535,7 +551,8 @@ fn short(percentile: Percentile) -> String {
     if percentile.or_more { text.replace(' ', "") } else { text }
 }
 
-/// Writes a histogram on one line, of equally long classes of the logarithm, between its ends.
+/// Writes a histogram on one line, of equally long classes of the logarithm, between its ends. Heights are logarithms too, so
+/// that a few calls that stood still can be seen beside many that did not.
 fn write_histogram(f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result {
     let (low, high) = (latency.moments.min(), latency.moments.max());
     if latency.moments.count() < 2 || high <= low || low <= 0.0 {
@@ -547,11 +564,12 @@ fn write_histogram(f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result 
         let place = ((us as f64 / 1e6 / low).ln() * scale).max(0.0) as usize;
         bars[place.min(BARS - 1)] += calls;
     }
-    let most = bars.iter().copied().max().unwrap_or(1);
+    let height = |calls: u64| (calls as f64 + 1.0).ln();
+    let most = height(bars.iter().copied().max().unwrap_or(1));
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bar = |calls: u64| match calls {
         0 => ' ',
-        calls => LEVELS[((calls * 8).div_ceil(most) as usize).clamp(1, 8) - 1],
+        calls => LEVELS[((height(calls) / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
     };
     let drawn: String = bars.into_iter().map(bar).collect();
     writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low * 1e3), time(high * 1e3))

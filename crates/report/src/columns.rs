@@ -53,7 +53,7 @@ const fn other(name: &'static str, meaning: &'static str, value: fn(&Row<'_>) ->
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KiB/s, and the share
 /// of errors in percent, which is that of every output.
-pub const COLUMNS: [Column; 146] = [
+pub const COLUMNS: [Column; 148] = [
     other(
         "dem_req_rate",
         "Calls asked for per second: the rate of arrivals, times the calls of each; empty if arrivals wait for each other.",
@@ -246,6 +246,18 @@ pub const COLUMNS: [Column; 146] = [
     ),
     figure("in_flight", "/in_flight/measured"),
     figure("in_flight_by_law", "/in_flight/by_law"),
+    other(
+        "conclusion",
+        "What the run says of the server, in a word: `keeps_up`, `falls_behind` and so on.",
+        |row| row.document.conclusion.kind.to_string(),
+    ),
+    other(
+        "answered_in_time_percent",
+        "Share of the load that was answered without an error while it was offered; empty if arrivals wait for replies.",
+        |row| {
+            row.document.conclusion.answered_in_time.map_or_else(String::new, |share| fixed(share * 100.0, 2))
+        },
+    ),
 ];
 
 /// Unit of a column that shows a field of the document, by the name of the field.

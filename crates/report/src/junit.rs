@@ -181,7 +181,7 @@ fn verdict(document: &Document) -> Case {
         Level::Invalid => Status::Error(reasons.first().cloned().unwrap_or_default()),
         Level::Valid | Level::Suspect => Status::Passed,
     };
-    let output = format!("{}\n{}", verdict.level, reasons.join("\n"));
+    let output = format!("{}\n{}\n{}", document.conclusion.text, verdict.level, reasons.join("\n"));
     Case { output: output.trim_end().to_owned(), ..Case::new("run", "verdict", status) }
 }
 

@@ -19,10 +19,13 @@ pub mod visits;
 
 mod all_calls;
 mod answer;
+mod answered;
+mod backlog;
 mod causes;
 mod classic;
 mod clocks;
 mod colours;
+mod conclusion;
 mod curves;
 mod details;
 mod diagnosis;
@@ -52,11 +55,13 @@ mod written;
 
 pub use all_calls::{AllCalls, NoReply, Percentile};
 pub use answer::{answer, http_errors, statuses};
+pub use answered::answered_share;
 pub use causes::{CauseFigures, only_cause};
 pub use classic::classic;
 pub use clocks::{clocks, divergence, times};
 pub use colours::Colours;
 pub use columns::{csv_header, csv_row};
+pub use conclusion::{Conclusion, ConclusionKind, StoodStill};
 pub use curves::PercentileCurve;
 pub use diagnosis::{no_reply, same_status};
 pub use differing::PlanOptions;

@@ -54,6 +54,19 @@ impl Place {
         }
     }
 
+    /// This many of them, as options ask for it.
+    pub(crate) fn limit(self, places: u64) -> String {
+        let places = count(places);
+        match self {
+            Self::Connection => format!("--concurrency {places}"),
+            Self::Session => format!("--max-open {places}"),
+            Self::Stream | Self::OpenConnection | Self::ClientConnection => {
+                let (_, what, options) = self.words();
+                format!("{places} {what} ({options})")
+            }
+        }
+    }
+
     /// Returns how many arrivals per second had one and are through; of visits that is not known.
     fn rate_of(self, summary: &Summary) -> f64 {
         let throughput = summary.throughput();

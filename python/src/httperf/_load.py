@@ -21,6 +21,7 @@ from .documents.comparison import Against, ComparisonOutcome, Method, Subject
 from .documents.result import (
     CallOutcome,
     Clocks,
+    Conclusion,
     EarlyEnd,
     Fleet,
     Judged,
@@ -104,6 +105,8 @@ class Result(Document):
     """Author, place and time of each part: one, or several after a merge."""
     plan: Mapping[str, Any] = field(repr=False)
     """What was run, as it stands in the document."""
+    conclusion: Conclusion | None
+    """What the run says of the server; ``None`` in documents of older versions."""
     verdict: Verdict
     """Reliability of the figures."""
     objectives: tuple[Judged, ...]
@@ -128,6 +131,7 @@ class Result(Document):
             document=saved,
             parts=parts,
             plan=plan,
+            conclusion=read(Conclusion | None, saved.get("conclusion"), _at(path, "conclusion")),
             verdict=read(Verdict, saved.get("verdict"), _at(path, "verdict")),
             objectives=read(tuple[Judged, ...], saved.get("objectives", []), _at(path, "objectives")),
             figures=_figures.run_figures(

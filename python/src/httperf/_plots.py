@@ -179,7 +179,7 @@ def _draw_replies(ax: Axes, sweep: Sweep, good: list[Step], limited: list[Step])
             label=f"{label} (mean, least and most of a second)" if style else label,
         )
     if sweep.figures.knee is not None:
-        ax.axvline(sweep.figures.knee, color="C3", linestyle=":", label=f"knee: {sweep.figures.knee:.0f}/s")
+        ax.axvline(sweep.figures.knee, color="C3", linestyle=":", label=f"knee: about {sweep.figures.knee:g}/s")
     ax.set_ylabel("replies per second")
 
 

@@ -78,7 +78,7 @@ fn a_search_and_a_comparison_run_on_a_fleet() {
     let compared = document(&bench, "ab.json");
     assert_eq!(compared["base"]["ranks"], 2, "{}", told(&outcomes));
     let report = text(&outcomes[0].stdout);
-    assert_eq!(report.matches(", a fleet of 2\n").count(), 2, "{report}");
+    assert_eq!(report.matches(", a fleet of 2; ").count(), 2, "{report}");
 }
 
 #[test]

@@ -754,10 +754,24 @@ fn check_answer_of(page: &str, words: &str, sample: &Block) {
     let (sample, printed) = (forms(sample.lines.iter()), forms(printed[begin..].lines()));
     let (sample_verdict, sample) = sample.split_last().unwrap();
     let end = printed.iter().position(|line| line.starts_with("verdict ")).unwrap();
-    assert_eq!(sample, &printed[..end]);
+    let printed = &printed[..end];
+    // On a busy machine, the generator may be the limit: that is the conclusion then.
+    let is_disturbed = printed.iter().any(|line| line.starts_with("conclusion limited by the generator"));
+    let (sample, printed) = match is_disturbed {
+        false => (sample.to_vec(), printed.to_vec()),
+        true => (without_conclusion(sample), without_conclusion(printed)),
+    };
+    assert_eq!(sample, printed);
     // That of a run on a busy machine has a reason instead.
     let valid = snapshot("answer__a_run_with_objectives_ends_with_its_answer");
     assert_eq!(Some(sample_verdict), forms(valid.lines()).last());
+}
+
+/// The lines of an answer without its conclusion, which takes up to three.
+fn without_conclusion(lines: &[String]) -> Vec<String> {
+    let begin = lines.iter().position(|line| line.starts_with("conclusion ")).unwrap();
+    let end = lines.iter().position(|line| line.starts_with("offered ")).unwrap();
+    [&lines[..begin], &lines[end..]].concat()
 }
 
 /// The sentence of the TLS lab.

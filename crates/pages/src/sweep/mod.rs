@@ -9,6 +9,7 @@ use httperf_report::number::{count, percent, ratio, time};
 use httperf_report::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact, fact};
+use super::capitalised;
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
@@ -26,6 +27,7 @@ pub fn sweep_page(sweep: &Sweep) -> String {
     let parts = sweep.runs.first().map_or(&[][..], |run| &run.result.parts);
     let page = Page {
         title: headings::url(&sweep.plan),
+        conclusion: capitalised(&sweep.figures.conclusion.text),
         facts: facts(sweep),
         end: end(sweep.end),
         doubts: doubts(&curve),
@@ -50,6 +52,7 @@ pub fn sweep_page(sweep: &Sweep) -> String {
 #[template(path = "sweep/page.html")]
 struct Page {
     title: String,
+    conclusion: String,
     facts: Vec<String>,
     end: &'static str,
     doubts: Option<String>,
@@ -107,11 +110,15 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
     let tile = |name, value, note: String| Tile { name, value, notes: vec![note], is_bad: false };
     let unit = curve.unit.name();
     let of_server = || curve.points.iter().filter(|point| !point.is_client_limited);
-    let knee = match curve.knee {
-        Some(knee) => {
-            tile("Knee", format!("{}/s", rate(knee)), format!("{unit}; beyond it, replies no longer follow"))
+    let knee = match (curve.knee, sweep.figures.knee_between) {
+        (Some(knee), Some((kept_up, fell_behind))) => {
+            let between = match kept_up {
+                0.0 => format!("{unit}; below {}/s", rate(fell_behind)),
+                kept_up => format!("{unit}; between {} and {}/s", rate(kept_up), rate(fell_behind)),
+            };
+            tile("Knee", format!("about {}/s", rate(knee)), between)
         }
-        None => tile(
+        _ => tile(
             "Knee",
             "n/a".to_owned(),
             "no rate was found beyond which replies no longer follow".to_owned(),

@@ -99,7 +99,7 @@ fn a_page_shows_a_run() {
 fn everything_has_its_place() {
     let page = page(&documents::a_busy_moment());
     let places = [
-        "<h1>http://shop.example</h1>",
+        "httperf report: http://shop.example</p>",
         "2026-11-21 07:00:00 UTC",
         "<dt>Connections started</dt>",
         "<dt>Replies</dt>",
@@ -427,7 +427,9 @@ fn the_heading_has_the_whole_url() {
         plan.uris = httperf_plan::UriSource::Fixed(path.clone().into_bytes());
     });
     let escaped = path.replace('"', "&#34;").replace('<', "&#60;").replace('>', "&#62;");
-    assert!(page(&document).contains(&format!("<h1>http://{host}{escaped}</h1>")));
+    assert!(
+        page(&document).contains(&format!("<p class=\"kicker\">httperf report: http://{host}{escaped}</p>"))
+    );
 }
 
 #[test]
@@ -624,7 +626,7 @@ fn the_page_of_a_sweep_has_everything_in_its_place() {
     let page = sweep_page(&sweeps::limited_by_the_generator());
     let places = [
         "<title>Sweep: http://server, 2026-11-21 07:00:00 UTC</title>",
-        "<h1>http://server</h1>",
+        "httperf sweep: http://server</p>",
         "2026-11-21 07:00:00 UTC · 8 runs · from loadgen-3",
         "<dt>Knee</dt>",
         "<dt>Most replies without error</dt>",

@@ -5,6 +5,7 @@ mod books;
 mod browser;
 mod compare;
 mod compare_browser;
+mod conclusion;
 mod documents;
 mod html;
 mod html_browser;

@@ -116,7 +116,10 @@ fn an_invalid_run_is_an_error_and_a_suspect_one_passes_with_its_reasons() {
     let verdict = |document: &Document| Suite::of(document).cases.pop().expect("the verdict is the last");
     let suspect = verdict(&documents::one_call());
     assert_eq!(suspect.status, Status::Passed);
-    assert_eq!(suspect.output, "SUSPECT\nSUSPECT few samples: 1 sample is too few for p50 and above");
+    assert_eq!(
+        suspect.output,
+        "answers in 2.98 ms\nSUSPECT\nSUSPECT few samples: 1 sample is too few for p50 and above"
+    );
     let mut summary = documents::one_second().summary;
     summary.arrivals.started /= 2;
     let invalid = verdict(&Document::new(documents::part(), documents::one_second().plan, summary));

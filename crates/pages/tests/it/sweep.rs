@@ -9,10 +9,8 @@ use httperf_pictures::SweepCurve;
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Cap, Excess, Phases, Plan, Script, UNLIMITED, Workload};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::sweep::{
-    End, Lacking, Recovery, Run, State, Sweep, SweepSettings, answered_share, schema,
-};
-use httperf_report::{Form, Kept, ReadError, Screen, Written as _};
+use httperf_report::sweep::{End, Lacking, Recovery, Run, State, Sweep, SweepSettings, schema};
+use httperf_report::{Form, Kept, ReadError, Screen, Written as _, answered_share};
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, nonzero, reply, run, sessions, uniform,
 };
@@ -64,9 +62,13 @@ fn counted(rate: f64, plan: Plan) -> Plan {
     })
 }
 
+fn share_of(document: &Document) -> Option<f64> {
+    answered_share(&document.plan, &document.summary)
+}
+
 #[track_caller]
 fn check(plan: &Plan, peer: impl Peer + 'static, expected: f64) {
-    let share = answered_share(&simulated(plan, peer)).expect("something was due");
+    let share = share_of(&simulated(plan, peer)).expect("something was due");
     assert!((share - expected).abs() < 0.02, "{share}, expected {expected}");
 }
 
@@ -141,8 +143,7 @@ fn sessions_count_by_their_number() {
     check(&counted(20.0, sessions(100, script(ms(500)))), endless_queue(1000.0), 1.0);
     check(&counted(100.0, sessions(300, script(ms(0)))), endless_queue(150.0), 0.5);
     check(&at(20.0, sessions(100_000, script(ms(500)))), endless_queue(1000.0), 1.0);
-    let behind =
-        answered_share(&simulated(&at(100.0, sessions(100_000, script(ms(0)))), endless_queue(150.0)));
+    let behind = share_of(&simulated(&at(100.0, sessions(100_000, script(ms(0)))), endless_queue(150.0)));
     assert!(behind.unwrap() < 0.8, "{behind:?}");
 }
 
@@ -165,8 +166,7 @@ fn overload_shows_whatever_queue_the_warm_up_left() {
                 })
             };
             let share = |plan: &Plan, delay| {
-                answered_share(&simulated(plan, server(100.0, usize::MAX, ms(delay))))
-                    .expect("something was due")
+                share_of(&simulated(plan, server(100.0, usize::MAX, ms(delay)))).expect("something was due")
             };
             let told = format!("warm-up {warmup} ms, drain {drain} ms");
             for plan in [connections(UNLIMITED, 1, 1), calls(UNLIMITED, 1.0, 10), capped()] {
@@ -212,7 +212,7 @@ fn a_refused_connection_is_no_answer() {
     check(&timed(50.0), Nobody, 0.0);
     check(&counted(50.0, connections(50, 1, 1)), Nobody, 0.0);
     let nothing = simulated(&counted(50.0, connections(0, 1, 1)), Nobody);
-    assert_eq!(answered_share(&nothing), None);
+    assert_eq!(share_of(&nothing), None);
 }
 
 fn settings(rates: &[f64]) -> SweepSettings {
@@ -479,6 +479,6 @@ fn the_unit_follows_from_the_workload() {
     assert!(text(calls(1, 1.0, 1).into_fields().workload).contains("calls/s"));
     assert!(
         text(timed(1.0).into_fields().workload)
-            .ends_with("No run was complete.\nIn progress: 0 of 2 runs.\n")
+            .ends_with("Conclusion: no run was complete.\nIn progress: 0 of 2 runs.\n")
     );
 }

@@ -495,7 +495,7 @@ impl Connection {
                 Parameter::MaxFrameSize(size) => self.settings.peer.max_frame = size,
                 Parameter::MaxHeaderListSize(size) => self.settings.peer.header_list = Some(size),
                 Parameter::EnableConnectProtocol(is_enabled) => {
-                    self.settings.peer.connect_protocol = is_enabled
+                    self.settings.peer.connect_protocol = is_enabled;
                 }
                 Parameter::EnablePush(_) | Parameter::Unknown(..) => {}
             }

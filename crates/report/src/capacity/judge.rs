@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use httperf_plan::objective::{Metric, Objective, Relation, Share};
-use httperf_stats::search::{self, BACKLOG_SHARE, Observed};
-use httperf_stats::{Classes, Interval, Merge as _, Phase, Summary};
+use httperf_stats::Summary;
+use httperf_stats::search::{self, Observed};
 
 use super::{CapacityOutcome, Cause, Trial};
+use crate::backlog::{Backlog, latency_rises};
 use crate::errors::ErrorFigures;
 use crate::number::ratio;
 use crate::objectives::{Judged, Kept, Measured};
@@ -23,15 +24,8 @@ const ANSWERED_MIN: f64 = 0.98;
 /// replies, are blamed on the server.
 const LAG_TIMES: f64 = 3.0;
 
-/// Factor and amount by which the latency must grow to count as rising.
-const RISE: (u32, Duration) = (2, Duration::from_millis(5));
-
 /// Minimum share of the requested rate that counts as offered.
 const OFFERED_MIN: f64 = 0.99;
-
-/// Multiple of the square root of the number of pending calls, its random fluctuation, above which growth is
-/// significant.
-const CHANCE: f64 = 4.0;
 
 impl Trial {
     /// Judges a run at this rate, whose plan has the objectives.
@@ -192,71 +186,6 @@ impl Calls {
     fn good(&self) -> f64 {
         let ended = self.all - self.unfinished;
         ratio(ended.saturating_sub(self.failed + self.errors) as f64, ended as f64)
-    }
-}
-
-/// Pending calls, or open connections if no calls are made.
-struct Backlog {
-    before: f64,
-    after: f64,
-    /// Arrivals of the measured phase.
-    arrivals: f64,
-}
-
-impl Backlog {
-    fn of(summary: &Summary, makes_calls: bool) -> Self {
-        let of_phase =
-            |phase| summary.series.intervals().iter().filter(move |interval| interval.phase == phase);
-        let change = |phase| -> f64 {
-            of_phase(phase)
-                .map(|interval| {
-                    interval.offered as f64 - interval.replies as f64 - interval.failed_calls as f64
-                })
-                .sum()
-        };
-        let open = |phase| of_phase(phase).next_back().map_or(0.0, |interval| interval.open as f64);
-        let arrivals = &summary.arrivals;
-        let (before, after) = if makes_calls {
-            // Arrivals that were due and waited for room are among the calls offered.
-            let before = change(Phase::WarmUp);
-            (before, before + change(Phase::Measured))
-        } else {
-            let waiting = arrivals.due.saturating_sub(arrivals.started) as f64;
-            (open(Phase::WarmUp), open(Phase::Measured) + waiting)
-        };
-        Self { before, after, arrivals: arrivals.due as f64 }
-    }
-
-    /// Growth as a share of the arrivals.
-    fn growth(&self) -> f64 {
-        ratio(self.after - self.before, self.arrivals).clamp(-1.0, 1.0)
-    }
-
-    /// Returns true if the growth is larger than chance may make it.
-    fn has_grown(&self) -> bool {
-        self.after - self.before
-            > self.arrivals * BACKLOG_SHARE + CHANCE * self.before.max(self.after).max(1.0).sqrt()
-    }
-}
-
-/// Returns true if latency grew from third to third of the measured phase, the sign of a slowly growing
-/// backlog. Stalls on either side do not look like this, since medians are compared.
-fn latency_rises(summary: &Summary) -> bool {
-    let intervals: Vec<&Interval> = summary.series.measured().collect();
-    let count = intervals.len();
-    let medians: Option<Vec<Duration>> = (0..3)
-        .map(|third| {
-            let mut latency = Classes::default();
-            let part = &intervals[count * third / 3..count * (third + 1) / 3];
-            part.iter().for_each(|interval| latency.merge(&interval.latency));
-            latency.quantile(0.5)
-        })
-        .collect();
-    match medians.as_deref() {
-        Some(&[first, second, third]) => {
-            first < second && second < third && third >= first * RISE.0 && third - first >= RISE.1
-        }
-        _ => false,
     }
 }
 

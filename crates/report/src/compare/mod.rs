@@ -95,6 +95,9 @@ pub struct Subject {
     pub replies: u64,
     /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
+    /// What its run says of the server; of several trials, in words alone. Missing in older documents.
+    #[serde(default)]
+    pub conclusion: String,
     /// Number of ranks that offered the load together, if it was a fleet's (`--fleet`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
@@ -116,6 +119,7 @@ impl Subject {
             duration_s: document.figures.duration_s,
             replies: document.figures.replies,
             verdict: document.verdict.level,
+            conclusion: document.conclusion.text.clone(),
             ranks: document.fleet.as_ref().map(|fleet| fleet.size),
             latency: PercentileCurve::default(),
             timeline: Vec::new(),

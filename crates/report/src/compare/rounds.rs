@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Compared, rows as rows_of, value};
 use super::void::{Code, Remark};
 use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject, Turns};
+use crate::conclusion::ConclusionKind;
 use crate::curves::PercentileCurve;
 use crate::result::Document;
 use crate::verdict::Level;
@@ -29,12 +30,14 @@ pub struct Rounds {
 }
 
 /// One side.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Side {
     name: String,
     /// Summary of all its trials that count; `None` before the first trial.
     subject: Option<Subject>,
     latency: Timing,
+    /// Conclusions of these trials, with their number.
+    conclusions: BTreeMap<ConclusionKind, u32>,
 }
 
 /// One trial.
@@ -62,7 +65,7 @@ impl Rounds {
     /// Creates an empty collection for two sides with these names.
     #[must_use]
     pub fn new(asked: u32, seed: u64, names: [String; 2], settings: &ComparisonSettings) -> Self {
-        let sides = names.map(|name| Side { name, subject: None, latency: Timing::default() });
+        let sides = names.map(|name| Side { name, ..Side::default() });
         Self { asked, seed, metrics: settings.metrics(), sides, trials: Vec::new() }
     }
 
@@ -140,7 +143,7 @@ impl Side {
     /// Summary of its trials, with the curve of their latency.
     fn subject(&self) -> Subject {
         let subject = self.subject.clone().expect("there is at least one round");
-        Subject { latency: PercentileCurve::of(&self.latency), ..subject }
+        Subject { latency: PercentileCurve::of(&self.latency), conclusion: self.conclusion(), ..subject }
     }
 
     fn add(&mut self, document: &Document, latency: &Timing, is_left_out: bool) {
@@ -156,6 +159,22 @@ impl Side {
             subject.replies += new.replies;
             subject.verdict = subject.verdict.max(new.verdict);
             self.latency.merge(latency);
+            *self.conclusions.entry(document.conclusion.kind).or_default() += 1;
+        }
+    }
+
+    /// Conclusions of its trials in words, the most frequent first.
+    fn conclusion(&self) -> String {
+        let trials: u32 = self.conclusions.values().sum();
+        let mut kinds: Vec<_> = self.conclusions.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        match &kinds[..] {
+            [(kind, _)] => kind.words(),
+            kinds => {
+                let each =
+                    kinds.iter().map(|(kind, count)| format!("{} ({count} of {trials})", kind.words()));
+                each.collect::<Vec<_>>().join(", ")
+            }
         }
     }
 }

@@ -103,12 +103,14 @@ fn write_subjects(out: &mut String, base: &Subject, new: &Subject, screen: Scree
     let grid =
         Grid::new(vec![Column::new("", "", 4).text(), Column::new("", "", width).text()], "", screen.columns);
     for (role, subject) in [("base", base), ("new", new)] {
-        let Subject { name, target, duration_s, replies, verdict, ranks, .. } = subject;
+        let Subject { name, target, duration_s, replies, verdict, conclusion, ranks, .. } = subject;
         let (length, replies) = (time(duration_s * 1e3), count(*replies));
         // A URL already names the server.
         let target = if name.starts_with(&target[..]) { String::new() } else { format!("{target}, ") };
         let fleet = ranks.map_or_else(String::new, |ranks| format!(", a fleet of {ranks}"));
-        *out += &grid.row(&[role, name], &format!("{target}{length}, {replies} replies, {verdict}{fleet}"));
+        let conclusion = if conclusion.is_empty() { String::new() } else { format!("; {conclusion}") };
+        let what = format!("{target}{length}, {replies} replies, {verdict}{fleet}{conclusion}");
+        *out += &grid.row(&[role, name], &what);
     }
 }
 

@@ -14,6 +14,7 @@ use httperf_stats::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
 use crate::document;
 use crate::figures::RunFigures;
 use crate::fleet::{Fleet, FleetRank};
@@ -38,6 +39,8 @@ pub struct Document {
     pub parts: Vec<Part>,
     /// Plan of the run. It can be run again.
     pub plan: Plan,
+    /// What the run says of the server, derived from what follows.
+    pub conclusion: Conclusion,
     /// Reliability of the figures.
     pub verdict: Verdict,
     /// Outcomes of the plan's objectives.
@@ -177,12 +180,15 @@ impl Document {
     fn of_parts(parts: Vec<Part>, plan: Plan, summary: Summary, fleet: Option<Fleet>) -> Self {
         // The ranks of a fleet follow one schedule, other generators one each.
         let schedules = if fleet.is_some() { 1 } else { parts.len() };
+        let verdict = verdict_of_fleet(&plan, &summary, fleet.as_ref());
+        let figures = RunFigures::of(&plan, &summary, schedules);
         Self {
             format: Kind::Result.format().to_owned(),
             version: Kind::Result.version(),
-            verdict: verdict_of_fleet(&plan, &summary, fleet.as_ref()),
+            conclusion: Conclusion::of(&plan, &summary, &figures, &verdict),
+            verdict,
             objectives: judge_all(&plan, &summary),
-            figures: RunFigures::of(&plan, &summary, schedules),
+            figures,
             parts,
             plan,
             summary,
@@ -280,7 +286,9 @@ impl Saved {
             fleet.check().map_err(|wrong| format!("fleet.{wrong}"))?;
         }
         // The verdict stays as it was when the run was made, even if the rules have changed since.
-        Ok(Document { verdict, ..Document::of_parts(parts, plan, summary, fleet) })
+        let document = Document::of_parts(parts, plan, summary, fleet);
+        let conclusion = Conclusion::of(&document.plan, &document.summary, &document.figures, &verdict);
+        Ok(Document { conclusion, verdict, ..document })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Figures of a sweep: a row for each rate, and conclusions about the server.
 
-use httperf_plan::Plan;
+use httperf_plan::{Plan, UNLIMITED};
 use httperf_stats::{CallOutcome, Estimate, RateMoments, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{KEPT_UP, Point, Run, SweepSettings, Unit, knee};
+use super::conclusion::SweepConclusion;
+use super::{KEPT_UP, Knee, Point, Run, SweepSettings, Unit, knee};
 use crate::all_calls::{AllCalls, Percentile};
 use crate::errors::ErrorFigures;
 use crate::figures::Times;
@@ -18,8 +19,20 @@ use crate::verdict::Level;
 /// Figures of a sweep. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SweepFigures {
-    /// Rate above which replies no longer follow; `None` if it was not reached or cannot be determined.
+    /// What the sweep says of the server. Missing in older documents, as the two other fields with a default.
+    #[serde(default)]
+    pub conclusion: SweepConclusion,
+    /// Estimate of the rate above which replies no longer follow: what was answered at the first rate beyond it, no less and no
+    /// more than `knee_between`, with no more digits than these let it have. `None` if it was not reached or cannot be
+    /// determined.
     pub knee: Option<f64>,
+    /// Highest rate that the server kept up with (0 if it kept up with none), and the next one; `None` if it kept up with the
+    /// highest.
+    #[serde(default)]
+    pub knee_between: Option<(f64, f64)>,
+    /// Mean of the estimates of each repeat, before they are rounded; `None` without repeats, or if one of them has none.
+    #[serde(default)]
+    pub knee_of_repeats: Option<Mean>,
     /// Rate with the most replies without an error, of those at which the generator was not the bottleneck;
     /// `None` if there were none.
     pub peak: Option<Peak>,
@@ -163,23 +176,46 @@ impl SweepFigures {
         let unit = Unit::of(plan);
         let steps: Vec<Step> = settings.rates.iter().filter_map(|&rate| Step::of(rate, unit, runs)).collect();
         let of_server = || steps.iter().filter(|step| step.state != State::ClientLimited);
-        let points: Vec<Point> = of_server()
-            .filter(|step| step.state != State::Unanswered)
-            .map(|step| Point { offered: step.rate, answered: step.rate * step.answered_share.value })
-            .collect();
+        let calls = Some(plan.calls_per_arrival()).filter(|&calls| calls > 0 && calls != UNLIMITED);
+        let found = knee_of(of_server(), calls);
         let peaks =
             of_server().map(|step| Peak { rate: step.rate, good_reply_rate: step.good_reply_rate.value });
         let peak =
             peaks.reduce(|best, next| if next.good_reply_rate > best.good_reply_rate { next } else { best });
         let objectives_met_at =
             of_server().filter(|step| step.objectives == Some(Kept::Met)).map(|step| step.rate).next_back();
+        let knee_of_repeats = found.and_then(|_| {
+            let estimate = |repeat| {
+                let of_repeat = runs.iter().filter(|run| run.repeat == repeat).cloned().collect::<Vec<_>>();
+                let steps = settings.rates.iter().filter_map(|&rate| Step::of(rate, unit, &of_repeat));
+                let steps: Vec<Step> = steps.filter(|step| step.state != State::ClientLimited).collect();
+                knee_of(steps.iter(), calls)?.estimate
+            };
+            let repeats = (1..=settings.repeats).filter(|_| settings.repeats > 1);
+            Mean::of(repeats.map(estimate).collect::<Option<Vec<f64>>>()?)
+        });
         Self {
-            knee: knee(&points),
+            conclusion: SweepConclusion::of(unit, &steps, found.as_ref()),
+            knee: found.and_then(|knee| knee.rounded()),
+            knee_between: found.map(|knee| (knee.kept_up, knee.fell_behind)),
+            knee_of_repeats,
             peak: peak.filter(|peak| peak.good_reply_rate > 0.0),
             objectives_met_at,
             steps,
         }
     }
+}
+
+/// The knee that steps show which the generator did not limit. With this many calls for each arrival, it lies no higher than there
+/// were replies.
+fn knee_of<'a>(steps: impl Iterator<Item = &'a Step>, calls: Option<u64>) -> Option<Knee> {
+    let steps: Vec<&Step> = steps.collect();
+    let point = |step: &&Step| Point { offered: step.rate, answered: step.rate * step.answered_share.value };
+    let knee = knee(&steps.iter().map(point).collect::<Vec<_>>())?;
+    let replies = steps.iter().map(|step| step.reply_rate.value).fold(0.0, f64::max);
+    let most = calls.map_or(f64::INFINITY, |calls| replies / calls as f64);
+    let estimate = knee.estimate.map(|estimate| estimate.min(most).max(knee.kept_up));
+    Some(Knee { estimate, ..knee })
 }
 
 impl Step {

@@ -18,87 +18,42 @@ impl Point {
     }
 }
 
-/// Finds the rate above which replies no longer follow, from points in ascending order of the offered rate.
-///
-/// Two lines are fitted: the diagonal through the origin up to the knee, and a line of any lesser slope from
-/// there. The fit minimizes the squares of the differences relative to the rate, so that points far beyond
-/// the knee do not dominate. Returns `None` if the server kept up with all rates; if the diagonal alone fits
-/// best, since a failure at a rate in between was no saturation then; and if the diagonal fits nowhere.
+/// The knee, as far as rates were tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knee {
+    /// Highest rate that the server kept up with; 0 if it kept up with none.
+    pub kept_up: f64,
+    /// The next rate, which it did not keep up with.
+    pub fell_behind: f64,
+    /// What it answered there: the plateau of a server that answers as much beyond its knee, and otherwise a rate between the
+    /// other two. `None` if nothing shows where it lies.
+    pub estimate: Option<f64>,
+}
+
+/// Finds the knee between points in ascending order of the offered rate. `None` if the server kept up with the highest rate:
+/// a failure at a rate below was no saturation then.
 #[must_use]
-pub fn knee(points: &[Point]) -> Option<f64> {
-    if points.iter().all(|point| point.keeps_up()) {
-        return None;
+pub fn knee(points: &[Point]) -> Option<Knee> {
+    let kept = points.iter().rposition(|point| point.keeps_up());
+    let next = points.get(kept.map_or(0, |place| place + 1))?;
+    let kept_up = kept.map_or(0.0, |place| points[place].offered);
+    let estimate = match kept {
+        Some(_) => Some(next.answered.clamp(kept_up, next.offered)),
+        // It answers more where more is offered: there is no plateau below these rates.
+        None if points.iter().any(|point| point.answered > next.offered) => None,
+        None => points.iter().map(|point| point.answered).reduce(f64::max).filter(|most| *most > 0.0),
+    };
+    Some(Knee { kept_up, fell_behind: next.offered, estimate })
+}
+
+impl Knee {
+    /// The estimate with no more digits than the distance of the rates lets it have.
+    #[must_use]
+    pub fn rounded(&self) -> Option<f64> {
+        let digit = 10_f64.powf(((self.fell_behind - self.kept_up) / 10.0).log10().floor());
+        self.estimate
+            .map(|estimate| ((estimate / digit).round() * digit).clamp(self.kept_up, self.fell_behind))
     }
-    let fits: Vec<Fit> = (0..points.len()).flat_map(|first| fits_between(points, first)).collect();
-    let best = fits.iter().map(|fit| fit.error).fold(f64::INFINITY, f64::min) + SAME;
-    if diagonal_error(points) <= best {
-        return None;
-    }
-    // Of equally good fits, the one that leaves the diagonal last: few points beyond the knee fit many lines.
-    let knee = fits.iter().filter(|fit| fit.error <= best).map(|fit| fit.knee).fold(0.0, f64::max);
-    (knee > 0.0).then_some(knee)
-}
-
-/// Rounding tolerance for errors that count as equal.
-const SAME: f64 = 1e-12;
-
-/// The diagonal up to the knee, and a line from there.
-#[derive(Clone, Copy, Debug)]
-struct Fit {
-    knee: f64,
-    /// Sum of squares.
-    error: f64,
-}
-
-/// Fits whose knee lies between point number `first` and the one before it.
-fn fits_between(points: &[Point], first: usize) -> impl Iterator<Item = Fit> {
-    let (before, beyond) = points.split_at(first);
-    let lowest = before.last().map_or(0.0, |point| point.offered);
-    let highest = beyond[0].offered;
-    let crossing = crossing(beyond).clamp(lowest, highest);
-    // A single point fits lines of any slope: the flattest is used.
-    let knees = [crossing, if beyond.len() > 1 { lowest } else { crossing }];
-    let diagonal = diagonal_error(before);
-    knees.into_iter().filter_map(move |knee| {
-        let (slope, error) = line_from(knee, beyond)?;
-        (slope < 1.0).then_some(Fit { knee, error: diagonal + error })
-    })
-}
-
-fn diagonal_error(points: &[Point]) -> f64 {
-    points.iter().map(|point| weight(point) * (point.answered - point.offered).powi(2)).sum()
-}
-
-/// Point at which the best line through these points crosses the diagonal; for a single point, the horizontal
-/// line. NaN if they do not cross.
-fn crossing(points: &[Point]) -> f64 {
-    if let [only] = points {
-        return only.answered;
-    }
-    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| weight(point) * of(point)).sum::<f64>();
-    let all = sum(&|_| 1.0);
-    let (x, y) = (sum(&|point| point.offered) / all, sum(&|point| point.answered) / all);
-    let spread = sum(&|point| (point.offered - x).powi(2));
-    let slope = sum(&|point| (point.offered - x) * (point.answered - y)) / spread;
-    if slope < 1.0 { (y - slope * x) / (1.0 - slope) } else { f64::NAN }
-}
-
-/// Slope and error of the best line from the diagonal at `knee` through these points; `None` if no point lies
-/// beyond the knee.
-fn line_from(knee: f64, points: &[Point]) -> Option<(f64, f64)> {
-    let (mut across, mut along) = (0.0, 0.0);
-    for point in points {
-        let distance = point.offered - knee;
-        across += weight(point) * distance * (point.answered - knee);
-        along += weight(point) * distance.powi(2);
-    }
-    let slope = (along > 0.0).then(|| across / along)?;
-    let off = |point: &Point| point.answered - knee - slope * (point.offered - knee);
-    Some((slope, points.iter().map(|point| weight(point) * off(point).powi(2)).sum()))
-}
-
-fn weight(point: &Point) -> f64 {
-    point.offered.powi(-2)
 }
 
 #[cfg(test)]
@@ -115,9 +70,15 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(points: &[Point], expected: f64, tolerance: f64) {
-        let knee = knee(points).unwrap();
-        assert!((knee - expected).abs() <= tolerance, "{knee}, expected {expected}");
+    fn check(points: &[Point], between: [f64; 2], estimate: Option<f64>) {
+        let Knee { kept_up, fell_behind, estimate: found } = knee(points).unwrap();
+        assert_eq!([kept_up, fell_behind], between);
+        match (found, estimate) {
+            (Some(found), Some(estimate)) => {
+                assert!((found - estimate).abs() < 1e-6, "{found}, expected {estimate}");
+            }
+            (found, estimate) => assert_eq!(found, estimate),
+        }
     }
 
     fn steps(count: u32) -> impl Iterator<Item = f64> {
@@ -126,44 +87,35 @@ mod tests {
 
     #[test]
     fn a_server_of_a_fixed_capacity_bends_there() {
-        for capacity in [130.0, 500.0, 555.0, 949.0] {
-            check(&answered_by(steps(10), |rate| rate.min(capacity)), capacity, 1e-6);
+        for (capacity, between) in
+            [(130.0, [100.0, 200.0]), (500.0, [500.0, 600.0]), (949.0, [900.0, 1000.0])]
+        {
+            check(&answered_by(steps(10), |rate| rate.min(capacity)), between, Some(capacity));
         }
     }
 
     #[test]
-    fn one_point_beyond_is_enough() {
-        check(&curve(&[(100.0, 100.0), (200.0, 200.0), (300.0, 240.0)]), 240.0, 1e-6);
-        check(&curve(&[(100.0, 100.0), (200.0, 200.0), (300.0, 50.0)]), 200.0, 1e-6);
-        check(&curve(&[(1000.0, 500.0)]), 500.0, 1e-6);
-    }
-
-    #[test]
-    fn a_server_that_collapses_bends_where_it_begins_to() {
-        let collapsing = |rate: f64| if rate <= 600.0 { rate } else { 600.0 - 0.8 * (rate - 600.0) };
-        check(&answered_by(steps(12), collapsing), 600.0, 1e-6);
+    fn whatever_it_answers_far_beyond_does_not_move_it() {
+        // A plateau, and then a collapse.
+        let exhausted = |rate: f64| if rate <= 600.0 { rate.min(500.0) } else { 800.0 - rate };
+        check(&answered_by(steps(8), exhausted), [500.0, 600.0], Some(500.0));
+        // A collapse at once.
+        check(&curve(&[(100.0, 100.0), (200.0, 200.0), (300.0, 50.0)]), [200.0, 300.0], Some(200.0));
         let thrashing = |rate: f64| if rate <= 600.0 { rate } else { 600.0 * 600.0 / rate };
-        check(&answered_by(steps(20), thrashing), 600.0, 60.0);
-    }
-
-    #[test]
-    fn a_server_that_slowly_falls_behind_bends_where_it_begins_to() {
+        check(&answered_by(steps(20), thrashing), [600.0, 700.0], Some(600.0));
+        // One that answers ever more, but not all.
         let slow = |rate: f64| if rate <= 400.0 { rate } else { 400.0 + 0.4 * (rate - 400.0) };
-        check(&answered_by(steps(12), slow), 400.0, 1e-6);
+        check(&answered_by(steps(12), slow), [400.0, 500.0], Some(440.0));
     }
 
     #[test]
-    fn noise_does_not_move_it_far() {
+    fn noise_moves_it_no_further_than_to_the_next_rates() {
         let noise = [0.99, 1.01, 1.0, 0.985, 1.012, 0.995, 1.005, 0.99];
         let noisy =
             answered_by(steps(16), |rate| rate.min(800.0) * noise[(rate / 100.0) as usize % noise.len()]);
-        check(&noisy, 800.0, 40.0);
-    }
-
-    #[test]
-    fn rates_that_grow_geometrically_weigh_alike() {
-        let rates = (0..12).map(|step| 100.0 * 1.5_f64.powi(step));
-        check(&answered_by(rates, |rate| rate.min(700.0)), 700.0, 1e-6);
+        let knee = knee(&noisy).unwrap();
+        assert_eq!((knee.kept_up, knee.fell_behind), (800.0, 900.0));
+        assert!(knee.estimate.is_some_and(|estimate| (800.0..=816.0).contains(&estimate)), "{knee:?}");
     }
 
     #[test]
@@ -180,13 +132,23 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_never_kept_up_bends_below_the_first_rate() {
-        check(&answered_by(steps(10).skip(5), |_| 250.0), 250.0, 1e-6);
+    fn a_server_that_never_kept_up_bends_below_the_first_rate_if_it_has_a_plateau() {
+        check(&answered_by(steps(10).skip(5), |_| 250.0), [0.0, 600.0], Some(250.0));
+        check(&curve(&[(1000.0, 500.0)]), [0.0, 1000.0], Some(500.0));
+        check(&answered_by(steps(3), |_| 0.0), [0.0, 100.0], None);
+        check(&answered_by(steps(9), |rate| 0.5 * rate), [0.0, 100.0], None);
     }
 
     #[test]
-    fn a_server_that_answers_the_same_share_of_everything_has_no_knee() {
-        assert_eq!(knee(&answered_by(steps(3), |_| 0.0)), None);
-        assert_eq!(knee(&answered_by(steps(9), |rate| 0.5 * rate)), None);
+    fn it_has_no_more_digits_than_are_known() {
+        let rounded = |kept_up, fell_behind, estimate| {
+            Knee { kept_up, fell_behind, estimate: Some(estimate) }.rounded().unwrap()
+        };
+        assert_eq!(rounded(500.0, 600.0, 537.3), 540.0);
+        assert_eq!(rounded(500.0, 520.0, 517.3), 517.0);
+        assert_eq!(rounded(1000.0, 5000.0, 3333.0), 3300.0);
+        assert_eq!(rounded(0.5, 0.6, 0.537), 0.54);
+        assert_eq!(rounded(495.0, 595.0, 496.0), 500.0);
+        assert_eq!(rounded(499.0, 599.0, 590.0), 590.0);
     }
 }

@@ -4,7 +4,7 @@
 //! from them ([`SweepFigures`]): a row for each rate, the knee, the highest rate that met the objectives.
 //! `docs/reference/sweep.md` describes it, `httperf schema sweep` prints its schema.
 
-mod answered;
+mod conclusion;
 mod figures;
 mod knee;
 pub(crate) mod rows;
@@ -16,16 +16,17 @@ use httperf_plan::{Arrivals, Plan, PlanFields, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::answered::answered_share;
 use crate::document;
 use crate::json::count_beyond;
 use crate::junit::{self, Suite};
 use crate::read::{self, Kind, ReadError};
 use crate::result::{self, COUNT_MAX, Document, EarlyEnd};
 
-pub use self::answered::answered_share;
+pub use self::conclusion::{SweepConclusion, SweepConclusionKind};
 pub use self::figures::error_share;
 pub use self::figures::{Mean, Peak, State, Step, StreamWaits, SweepFigures};
-pub use self::knee::{KEPT_UP, Point, knee};
+pub use self::knee::{KEPT_UP, Knee, Point, knee};
 
 /// Maximum number of rates of a sweep.
 pub const RATES_MAX: usize = 1000;
@@ -306,7 +307,7 @@ impl Run {
     /// Creates a run from its result.
     #[must_use]
     pub fn new(rate: f64, repeat: u32, recovery: Recovery, result: Document) -> Self {
-        Self { rate, repeat, recovery, answered_share: answered_share(&result), result }
+        Self { rate, repeat, recovery, answered_share: answered_share(&result.plan, &result.summary), result }
     }
 
     /// Returns true if the run was not interrupted by a signal. Only such runs count.

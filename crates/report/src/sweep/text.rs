@@ -179,11 +179,8 @@ pub(crate) fn ending(sweep: &Sweep) -> String {
     let unit = sweep.unit();
     let steps = &figures.steps;
     let mut lines = Vec::new();
-    if steps.is_empty() {
-        lines.push("No run was complete.".to_owned());
-    } else {
-        lines.push(knee(sweep));
-    }
+    lines.push(format!("Conclusion: {}.", figures.conclusion.text));
+    lines.extend(knee(sweep));
     if let Some(peak) = figures.peak {
         let most = grouped(peak.good_reply_rate, 1);
         lines.push(format!(
@@ -235,19 +232,21 @@ fn runs_meant(sweep: &Sweep) -> u64 {
     sweep.settings.rates.len() as u64 * u64::from(sweep.settings.repeats)
 }
 
-fn knee(sweep: &Sweep) -> String {
-    let unit = sweep.unit().name();
-    let any = |state| sweep.figures.steps.iter().any(|step| step.state == state);
-    if let Some(knee) = sweep.figures.knee {
-        return format!("Knee: {} {unit}/s; beyond it, replies no longer follow.", grouped(knee, 0));
+/// Where the knee is, if it was reached.
+fn knee(sweep: &Sweep) -> Option<String> {
+    let (figures, unit) = (&sweep.figures, sweep.unit().name());
+    let (knee, (kept_up, fell_behind)) = (figures.knee?, figures.knee_between?);
+    let mut text = format!("Knee: about {} {unit}/s", rate(knee));
+    match kept_up {
+        0.0 => write!(text, ", below {}", rate(fell_behind)),
+        kept_up => write!(text, ", between {} and {}", rate(kept_up), rate(fell_behind)),
     }
-    if !any(State::Saturated) && !any(State::Unanswered) {
-        return "The knee was not reached.".to_owned();
+    .expect(WRITES);
+    if let Some(Mean { value, low: Some(low), high: Some(high) }) = figures.knee_of_repeats {
+        let [value, low, high] = [value, low, high].map(|rate| grouped(rate, 1));
+        write!(text, " ({value} in the mean of the repeats, 95 %: {low} to {high})").expect(WRITES);
     }
-    match any(State::KeptUp) {
-        true => "No knee found: whether the server fell behind does not depend on the rate.".to_owned(),
-        false => "No knee found: the server kept up with none of the rates.".to_owned(),
-    }
+    Some(text + "; beyond it, replies no longer follow.")
 }
 
 /// Highest rate that met the objectives; `None` if there are none.
@@ -277,7 +276,7 @@ fn objectives(sweep: &Sweep) -> Option<String> {
 }
 
 /// Joins items, such as `1, 2 and 3`.
-fn listed(items: &[String]) -> String {
+pub(super) fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -286,7 +285,7 @@ fn listed(items: &[String]) -> String {
 }
 
 /// Formats a rate with as many decimals as it has, up to three.
-fn rate(rate: f64) -> String {
+pub(super) fn rate(rate: f64) -> String {
     let text = grouped(rate, 3);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -101,6 +101,8 @@ class Moment:
 class Subject:
     """One side of a comparison."""
 
+    conclusion: str = ''
+    """What its run says of the server; of several trials, in words alone. Missing in older documents."""
     duration_s: float
     """Length of the measured phase in seconds; of several trials, their sum."""
     latency: PercentileCurve = field(default_factory=default(PercentileCurve, {'ms': [], 'odds': []}))

@@ -24,6 +24,8 @@ __all__ = [
     "Clocks",
     "Compressed",
     "Compression",
+    "Conclusion",
+    "ConclusionKind",
     "Confidence",
     "CpuTime",
     "EarlyEnd",
@@ -97,6 +99,7 @@ __all__ = [
     "StepFigures",
     "StepRow",
     "StepStreams",
+    "StoodStill",
     "StreamCounts",
     "StreamFigures",
     "StreamSummary",
@@ -192,6 +195,48 @@ class Part:
     """Random digits that identify this run. Missing in older documents."""
     started: str
     """Start: an RFC 3339 date and time, in UTC."""
+
+
+ConclusionKind: TypeAlias = Literal[
+    "nothing_measured",
+    "no_reply",
+    "client_limited",
+    "falls_behind",
+    "refuses",
+    "fails",
+    "stood_still",
+    "keeps_up",
+    "answers",
+]
+"""What a run says of the server, in a word."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoodStill:
+    """A period in which replies were due and nothing came."""
+
+    from_s: float
+    """Its beginning, in seconds since the start of the run."""
+    length_s: float
+    """Its length in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """What a run says of the server."""
+
+    answered_in_time: float | None = None
+    """Share of the load (0 to 1) that was answered without an error while it was offered; `None` if arrivals wait
+    for replies.
+    """
+    kind: ConclusionKind
+    """In a word."""
+    latency_grows: bool
+    """True if latency grew as long as the load lasted."""
+    stood_still: StoodStill | None = None
+    """Longest period in which replies were due and nothing came, if it is worth a word."""
+    text: str
+    """In a sentence whose subject is the server."""
 
 
 Level: TypeAlias = Literal["VALID", "SUSPECT", "INVALID"]

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from .._read import default
 from .result import Kept, Level, Percentile
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "State",
     "Step",
     "StreamWaits",
+    "SweepConclusion",
+    "SweepConclusionKind",
     "SweepFigures",
     "SweepSettings",
 ]
@@ -46,14 +49,18 @@ End: TypeAlias = Literal["complete", "saturated", "asked"]
 """Reason why a sweep makes no more runs."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Peak:
-    """Maximum rate of replies without an error."""
+SweepConclusionKind: TypeAlias = Literal["nothing_measured", "client_limited", "keeps_up", "falls_behind", "collapses"]
+"""What a sweep says of the server, in a word."""
 
-    good_reply_rate: float
-    """Replies without an error per second."""
-    rate: float
-    """Rate offered."""
+
+@dataclass(frozen=True, kw_only=True)
+class SweepConclusion:
+    """What a sweep says of the server."""
+
+    kind: SweepConclusionKind
+    """In a word."""
+    text: str
+    """In a sentence whose subject is the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +73,16 @@ class Mean:
     """Lower bound; `None` if there is a single run."""
     value: float
     """Mean."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peak:
+    """Maximum rate of replies without an error."""
+
+    good_reply_rate: float
+    """Replies without an error per second."""
+    rate: float
+    """Rate offered."""
 
 
 State: TypeAlias = Literal["kept_up", "saturated", "unanswered", "client_limited"]
@@ -150,8 +167,21 @@ class Step:
 class SweepFigures:
     """Figures of a sweep. Rates are arrivals per second."""
 
+    conclusion: SweepConclusion = field(default_factory=default(SweepConclusion, {'kind': 'nothing_measured', 'text': ''}))
+    """What the sweep says of the server. Missing in older documents, as the two other fields with a default."""
     knee: float | None = None
-    """Rate above which replies no longer follow; `None` if it was not reached or cannot be determined."""
+    """Estimate of the rate above which replies no longer follow: what was answered at the first rate beyond it, no
+    less and no more than `knee_between`, with no more digits than these let it have. `None` if it was not reached
+    or cannot be determined.
+    """
+    knee_between: tuple[float, float] | None = None
+    """Highest rate that the server kept up with (0 if it kept up with none), and the next one; `None` if it kept up
+    with the highest.
+    """
+    knee_of_repeats: Mean | None = None
+    """Mean of the estimates of each repeat, before they are rounded; `None` without repeats, or if one of them has
+    none.
+    """
     objectives_met_at: float | None = None
     """Highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such
     rate.

@@ -4,7 +4,6 @@ use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_stats::{CallOutcome, Interval, Phase, SessionSummary, Summary, Timing};
 
 use crate::number::ratio;
-use crate::result::Document;
 
 /// Share of a run's arrivals, or of their calls, that the server answered without an error while they kept
 /// coming; `None` if none were due.
@@ -14,8 +13,7 @@ use crate::result::Document;
 /// the last ones is compared with the time in which they came. Errors count as unanswered, and so do calls
 /// that were due and could not be made.
 #[must_use]
-pub fn answered_share(result: &Document) -> Option<f64> {
-    let Document { plan, summary, .. } = result;
+pub fn answered_share(plan: &Plan, summary: &Summary) -> Option<f64> {
     let arrivals = (summary.arrivals.due + summary.arrivals_skipped) as f64;
     if arrivals == 0.0 {
         return None;
@@ -138,6 +136,23 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
     1.0 - (left + failed + replies * (1.0 - calls.good)) / calls.offered
 }
 
+/// Share of the calls made in the measured phase that were pending at its end, beyond those before it and those that had just
+/// come.
+fn pending_share(offering: &Offering, summary: &Summary) -> f64 {
+    let change = |phase| {
+        let intervals = summary.series.intervals().iter().filter(|interval| interval.phase == phase);
+        let ended = |one: &Interval| one.replies + one.failed_calls;
+        intervals.fold((0.0, 0.0), |(offered, left), one| {
+            (offered + one.offered as f64, left + one.offered as f64 - ended(one) as f64)
+        })
+    };
+    let (offered, grown) = change(Phase::Measured);
+    let before = change(Phase::WarmUp).1.max(0.0);
+    let not_yet = offered * ratio(quickest_call(summary) - offering.warmup, offering.measured);
+    let by_chance = 1.0 + 2.0 * (2.0 * before).sqrt();
+    ratio((grown - by_chance - not_yet.max(0.0)).max(0.0), offered)
+}
+
 /// Time in seconds that a server takes for a call without others before it, as far as the run shows it; 0 if no call was
 /// answered.
 ///
@@ -178,5 +193,7 @@ fn sessions_share(offering: &Offering, summary: &Summary, sessions: &SessionSumm
     // At the observed pace, late sessions cannot have ended yet; chance may account for one more.
     let not_yet = ratio(usual, offering.measured).min(1.0);
     let expected = arrivals * (1.0 - not_yet) - 1.0;
-    if completed >= expected && completed > 0.0 { 1.0 } else { ratio(completed, expected) }
+    let share = if completed >= expected && completed > 0.0 { 1.0 } else { ratio(completed, expected) };
+    // Sessions that were late may have ended behind the time that counts: then calls piled up in it.
+    share.min(1.0 - pending_share(offering, summary))
 }

@@ -1,0 +1,111 @@
+//! Signs that a server does not keep up with its load: calls that pile up, and latency that grows with them.
+
+use std::time::Duration;
+
+use httperf_stats::search::BACKLOG_SHARE;
+use httperf_stats::{Classes, Interval, Merge as _, Phase, Summary};
+
+use crate::number::ratio;
+
+/// Factor and amount by which the latency must grow to count as rising.
+const RISE: (f64, Duration) = (2.0, Duration::from_millis(5));
+
+/// Factors by which it must grow from the second third to the last, and from the first half to the second: a queue that grows
+/// steadily makes it 1.7 and 3.
+const GROWTH_TO_END: f64 = 1.3;
+const GROWTH_OF_HALVES: f64 = 2.5;
+
+/// Multiple of the square root of the number of pending calls, its random fluctuation, above which growth is
+/// significant.
+const CHANCE: f64 = 4.0;
+
+/// Pending calls, or open connections if no calls are made.
+pub(crate) struct Backlog {
+    before: f64,
+    after: f64,
+    /// Arrivals of the measured phase.
+    arrivals: f64,
+}
+
+impl Backlog {
+    pub(crate) fn of(summary: &Summary, makes_calls: bool) -> Self {
+        let of_phase =
+            |phase| summary.series.intervals().iter().filter(move |interval| interval.phase == phase);
+        let change = |phase| -> f64 {
+            of_phase(phase)
+                .map(|interval| {
+                    interval.offered as f64 - interval.replies as f64 - interval.failed_calls as f64
+                })
+                .sum()
+        };
+        let open = |phase| of_phase(phase).next_back().map_or(0.0, |interval| interval.open as f64);
+        let arrivals = &summary.arrivals;
+        let (before, after) = if makes_calls {
+            // Arrivals that were due and waited for room are among the calls offered.
+            let before = change(Phase::WarmUp);
+            (before, before + change(Phase::Measured))
+        } else {
+            let waiting = arrivals.due.saturating_sub(arrivals.started) as f64;
+            (open(Phase::WarmUp), open(Phase::Measured) + waiting)
+        };
+        Self { before, after, arrivals: arrivals.due as f64 }
+    }
+
+    /// Growth as a share of the arrivals.
+    pub(crate) fn growth(&self) -> f64 {
+        ratio(self.after - self.before, self.arrivals).clamp(-1.0, 1.0)
+    }
+
+    /// Returns true if the growth is larger than chance may make it.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.after - self.before
+            > self.arrivals * BACKLOG_SHARE + CHANCE * self.before.max(self.after).max(1.0).sqrt()
+    }
+}
+
+/// Returns whether latency grew from third to third of the measured phase, the sign of a slowly growing backlog. Stalls on either
+/// side do not look like this, since medians are compared.
+pub(crate) fn latency_rises(summary: &Summary) -> bool {
+    let intervals: Vec<&Interval> = summary.series.measured().collect();
+    let medians = quantiles(&intervals, 3, 0.5);
+    medians.is_some_and(|medians| {
+        medians.is_sorted_by(|one, next| one < next) && is_rise(medians[0], medians[2], RISE.0)
+    })
+}
+
+/// Returns whether latency grew as a queue makes it grow: all of it, the shortest included, and to the end. Where replies take
+/// long by chance, the first that come are those that took the least, so that latency seems to grow; later it does no more. A
+/// queue begins to grow in the warm-up. `None` if there are too few replies to tell.
+pub(crate) fn queue_grows(summary: &Summary) -> Option<bool> {
+    let all = summary.series.intervals().iter();
+    // Where arrivals are counted, what is left of them is worked off at the end.
+    let counts = |interval: &&Interval| {
+        interval.phase != Phase::Drain && interval.arrivals > 0 && !interval.latency.is_empty()
+    };
+    let intervals: Vec<&Interval> = all.filter(counts).collect();
+    let parts = if intervals.len() < 3 { 2 } else { 3 };
+    let quantiles: Option<Vec<Vec<Duration>>> =
+        [0.5, 0.1].into_iter().map(|quantile| quantiles(&intervals, parts, quantile)).collect();
+    let grows = |times: &Vec<Duration>| match times[..] {
+        [first, last] => is_rise(first, last, GROWTH_OF_HALVES),
+        [first, middle, last] => is_rise(first, last, RISE.0) && is_rise(middle, last, GROWTH_TO_END),
+        _ => false,
+    };
+    quantiles.map(|quantiles| quantiles.iter().all(grows))
+}
+
+fn is_rise(before: Duration, after: Duration, factor: f64) -> bool {
+    after >= before.mul_f64(factor) && after - before >= RISE.1
+}
+
+/// This quantile of the latency in each part of these intervals.
+fn quantiles(intervals: &[&Interval], parts: usize, quantile: f64) -> Option<Vec<Duration>> {
+    let count = intervals.len();
+    let quantile = |part: usize| {
+        let mut latency = Classes::default();
+        let part = &intervals[count * part / parts..count * (part + 1) / parts];
+        part.iter().for_each(|interval| latency.merge(&interval.latency));
+        latency.quantile(quantile)
+    };
+    (0..parts).map(quantile).collect()
+}
