@@ -4,7 +4,7 @@ use httperf_plan::{Plan, Workload};
 use httperf_report::number::{count, grouped, per_second, percent, ratio, time};
 use httperf_report::result::Document;
 use httperf_report::{
-    AllCalls, GrpcFigures, ModelFigures, NoReply, Percentile, RunFigures, StreamFigures, Times,
+    AllCalls, GrpcFigures, ModelFigures, NoReply, Offered, Percentile, RunFigures, StreamFigures, Times,
     WebSocketFigures, http_errors, rpc,
 };
 use httperf_stats::Summary;
@@ -127,32 +127,33 @@ fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {
     Tile { name, value, notes, is_bad: false }
 }
 
+/// Load that was offered; where arrivals wait for each other, what was started.
 fn rate(document: &Document) -> Tile {
     let Document { plan, figures, summary, .. } = document;
-    let (name, unit) = match &plan.workload {
-        Workload::Connections(_) => ("Connections started", "connections"),
-        Workload::Sessions(_) => ("Sessions started", "sessions"),
-        Workload::Calls(_) => ("Calls offered", "calls"),
-        Workload::Scenarios(_) => ("Visits started", "visits"),
-        Workload::Replay(_) => ("Requests offered", "requests"),
-    };
-    let started = match (&plan.workload, summary.arrivals.started) {
-        // Connections that waited for room may have started in the drain.
-        (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
-        (_, started) => started,
+    let (offered, started, unit) = match &plan.workload {
+        Workload::Connections(_) => ("Connections offered", "Connections started", "connections"),
+        Workload::Sessions(_) => ("Sessions offered", "Sessions started", "sessions"),
+        Workload::Calls(_) => ("Calls offered", "Calls started", "calls"),
+        Workload::Scenarios(_) => ("Visits offered", "Visits started", "visits"),
+        Workload::Replay(_) => ("Requests offered", "Requests started", "requests"),
     };
     let asked = match (figures.rate_asked, document.parts.len()) {
         (Some(rate), 0 | 1) => format!("{} {unit}/s requested", grouped(rate, 1)),
         (Some(rate), parts) => format!("{} {unit}/s requested of {parts} parts", grouped(rate, 1)),
         (None, _) => "no rate requested".to_owned(),
     };
-    let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
-    let per_second_started = ratio(started as f64, figures.duration_s);
-    let value = match plan.workload {
-        Workload::Calls(_) | Workload::Replay(_) => figures.offered_rate.unwrap_or(per_second_started),
-        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => per_second_started,
+    if let Some(load) = Offered::of(document) {
+        let calls = load.calls_rate.map(|rate| format!("{} calls/s", grouped(rate, 1)));
+        let notes = [Some(asked), calls, Some(load.arrivals())].into_iter().flatten().collect();
+        return tile(offered, per_second(load.rate), notes);
+    }
+    let count_started = match (&plan.workload, summary.arrivals.started) {
+        // Connections that waited for room may have started in the drain.
+        (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
+        (_, started) => started,
     };
-    tile(name, per_second(value), vec![asked, all])
+    let all = format!("{} in {}", count(count_started), time(figures.duration_s * 1e3));
+    tile(started, per_second(ratio(count_started as f64, figures.duration_s)), vec![asked, all])
 }
 
 fn replies(figures: &RunFigures) -> Tile {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
-use httperf_plan::{LeftOut, Plan, UNLIMITED, Workload};
+use httperf_plan::{LeftOut, Plan, Workload};
 use httperf_stats::{CallOutcome, Merge as _, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
@@ -14,8 +14,9 @@ use crate::conclusion::{Conclusion, ConclusionKind};
 use crate::diagnosis::same_status;
 use crate::figures::Times;
 use crate::headings;
-use crate::number::{count, grouped, per_second, percent, ratio, time};
+use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
+use crate::offered::Offered;
 use crate::result::{Document, EarlyEnd};
 use crate::rpc;
 use crate::streams::{answer_lines, open_streams};
@@ -161,42 +162,23 @@ impl Answer<'_> {
         self.line(f, tone, "objectives", outcome.headline(), &what)
     }
 
-    /// Arrivals that were due; where arrivals wait for each other, requests that were sent.
+    /// Load that was offered; where arrivals wait for each other, requests that were sent.
     fn write_offered(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { plan, summary, figures, .. } = self.document;
-        let (one, many) = match plan.workload {
-            Workload::Connections(_) => ("connection", "connections"),
-            Workload::Sessions(_) => ("session", "sessions"),
-            Workload::Calls(_) => ("call", "calls"),
-            Workload::Scenarios(_) => ("visit", "visits"),
-            Workload::Replay(_) => ("request", "requests"),
-        };
-        let Some(rate) = figures.offered_rate else {
+        let Document { summary, figures, .. } = self.document;
+        let Some(offered) = Offered::of(self.document) else {
             let sent = summary.in_window().requests;
             let requests = if sent == 1 { "request" } else { "requests" };
             let what = format!("{} {requests} in {}", count(sent), time(figures.duration_s * 1e3));
             return self.line(f, Tone::Plain, "sent", &per_second(figures.request_rate), &what);
         };
-        // A schedule that is over before its replies is not as long as the run.
-        let length = match plan.runtime {
-            Some(_) => figures.duration_s,
-            None => summary.arrivals.span_due.as_secs_f64() + plan.arrivals.mean_interval(),
-        };
-        let due = summary.arrivals.due;
-        let unit = if due == 1 { one } else { many };
-        let due = format!("{} {unit} in {}", count(due), time(length * 1e3));
+        let rate = offered.rate;
         let what = match figures.rate_asked.filter(|&asked| (rate - asked).abs() > AS_ASKED * asked) {
-            Some(asked) => format!("{due}, of {} asked for", per_second(asked)),
-            None => due,
+            Some(asked) => format!("{}, of {} asked for", offered.arrivals(), per_second(asked)),
+            None => offered.arrivals(),
         };
-        match (&plan.workload, plan.calls_per_arrival()) {
-            // Replies are those to calls.
-            (Workload::Connections(_) | Workload::Sessions(_), calls) if calls > 1 && calls != UNLIMITED => {
-                let (rate, calls) = (grouped(rate, 1), grouped(rate * calls as f64, 1));
-                let what = format!("{rate} {many}/s, {calls} calls/s: {what}");
-                self.line(f, Tone::Plain, "offered", "", &what)
-            }
-            _ => self.line(f, Tone::Plain, "offered", &per_second(rate), &what),
+        match offered.calls_rate {
+            None => self.line(f, Tone::Plain, "offered", &offered.rates(), &what),
+            Some(_) => self.line(f, Tone::Plain, "offered", "", &format!("{}: {what}", offered.rates())),
         }
     }
 

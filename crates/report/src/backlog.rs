@@ -15,6 +15,12 @@ const RISE: (f64, Duration) = (2.0, Duration::from_millis(5));
 const GROWTH_TO_END: f64 = 1.3;
 const GROWTH_OF_HALVES: f64 = 2.5;
 
+/// Share of the age of a run that replies took which were asked for when it began.
+const AS_OLD: f64 = 0.9;
+
+/// Share of the load that is answered in time at least where replies take long by chance.
+const ANSWERED_BY_CHANCE: f64 = 0.4;
+
 /// Multiple of the square root of the number of pending calls, its random fluctuation, above which growth is
 /// significant.
 const CHANCE: f64 = 4.0;
@@ -74,9 +80,10 @@ pub(crate) fn latency_rises(summary: &Summary) -> bool {
 }
 
 /// Returns whether latency grew as a queue makes it grow: all of it, the shortest included, and to the end. Where replies take
-/// long by chance, the first that come are those that took the least, so that latency seems to grow; later it does no more. A
-/// queue begins to grow in the warm-up. `None` if there are too few replies to tell.
-pub(crate) fn queue_grows(summary: &Summary) -> Option<bool> {
+/// long by chance, the first that come are those that took the least, so that latency seems to grow; later it does no more. If
+/// some of the first took as long as the run was old, there is no telling, unless less than a share of the load was answered in
+/// time that only a queue explains. A queue begins to grow in the warm-up. `None` if there are too few replies.
+pub(crate) fn queue_grows(summary: &Summary, answered_in_time: f64) -> Option<bool> {
     let all = summary.series.intervals().iter();
     // Where arrivals are counted, what is left of them is worked off at the end.
     let counts = |interval: &&Interval| {
@@ -84,6 +91,13 @@ pub(crate) fn queue_grows(summary: &Summary) -> Option<bool> {
     };
     let intervals: Vec<&Interval> = all.filter(counts).collect();
     let parts = if intervals.len() < 3 { 2 } else { 3 };
+    let first_part = &intervals[..intervals.len() / parts];
+    let are_old = first_part.iter().any(|interval| {
+        interval.latency.quantile(1.0).is_some_and(|longest| longest >= interval.end().mul_f64(AS_OLD))
+    });
+    if are_old && answered_in_time >= ANSWERED_BY_CHANCE {
+        return Some(false);
+    }
     let quantiles: Option<Vec<Vec<Duration>>> =
         [0.5, 0.1].into_iter().map(|quantile| quantiles(&intervals, parts, quantile)).collect();
     let grows = |times: &Vec<Duration>| match times[..] {

@@ -175,7 +175,7 @@ fn judge(
         return (kind, text, false);
     };
     let late = 1.0 - in_time - (errors.share - errors.timed_out);
-    let rises = queue_grows(summary);
+    let rises = queue_grows(summary, in_time);
     let grows = rises == Some(true) && late >= LATE_MIN;
     if grows || errors.timed_out + unanswered(plan, summary, figures) > UNANSWERED_MAX {
         let growth = if grows { ", and latency grows as long as the load lasts" } else { "" };

@@ -101,7 +101,7 @@ fn everything_has_its_place() {
     let places = [
         "httperf report: http://shop.example</p>",
         "2026-11-21 07:00:00 UTC",
-        "<dt>Connections started</dt>",
+        "<dt>Connections offered</dt>",
         "<dt>Replies</dt>",
         "95 %: ",
         "Latency p99.9",
@@ -134,7 +134,7 @@ fn everything_has_its_place() {
         from += at.unwrap_or_else(|| panic!("`{place}` is not where it should be"));
     }
     let of_tls = visible(&self::page(&documents::sessions_over_tls()));
-    for text in ["id=\"tls\"", "TLSv1.3 (", "CN=server", "handshake, resumed", "Sessions started"] {
+    for text in ["id=\"tls\"", "TLSv1.3 (", "CN=server", "handshake, resumed", "Sessions offered"] {
         assert!(of_tls.contains(text), "{text}");
     }
 }

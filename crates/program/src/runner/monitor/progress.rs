@@ -205,7 +205,7 @@ mod tests {
              (so far 0.31, 0.92)",
                 "17s  48s left  measuring  1000/1000 conn/s  1006 replies/s  5 errors  3 of 4xx/5xx  \
              2 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
-                "1:07  3s left  all sent  996 replies/s  30 errors  18 of 4xx/5xx  \
+                "1:07  3s left  all sent; waiting for 67 replies  996 replies/s  30 errors  18 of 4xx/5xx  \
              12 connections failed  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
             ]
         );
