@@ -33,7 +33,7 @@ impl Offered {
         Some(Self {
             unit: unit(&plan.workload),
             rate,
-            calls_rate: (calls > 1 && calls != UNLIMITED).then(|| rate * calls as f64),
+            calls_rate: (calls > 1 && calls != UNLIMITED).then_some(rate * calls as f64),
             due: summary.arrivals.due,
             length_s: match plan.runtime {
                 Some(_) => figures.duration_s,

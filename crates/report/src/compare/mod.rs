@@ -96,7 +96,7 @@ pub struct Subject {
     /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
     /// What its run says of the server; of several trials, in words alone. Missing in older documents.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
     /// Number of ranks that offered the load together, if it was a fleet's (`--fleet`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

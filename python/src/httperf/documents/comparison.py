@@ -101,7 +101,7 @@ class Moment:
 class Subject:
     """One side of a comparison."""
 
-    conclusion: str = ''
+    conclusion: str | None = None
     """What its run says of the server; of several trials, in words alone. Missing in older documents."""
     duration_s: float
     """Length of the measured phase in seconds; of several trials, their sum."""
