@@ -54,6 +54,9 @@ struct Offering {
     pauses: f64,
 }
 
+/// Share of the time for which load was to be offered that a run lasts which was not over before.
+const WHOLE: f64 = 0.99;
+
 /// Lateness allowed for reasons other than the server.
 const JITTER: f64 = 0.01;
 
@@ -63,7 +66,10 @@ const LAST_OF_P90: f64 = 1.0 / 0.9;
 impl Offering {
     fn of(plan: &Plan, summary: &Summary) -> Self {
         let measured = summary.duration.as_secs_f64();
-        let is_timed = plan.runtime.is_some_and(|runtime| measured >= 0.999 * runtime.as_secs_f64());
+        // A run that began late is a little shorter.
+        let was_whole = plan.runtime.is_some_and(|runtime| measured >= WHOLE * runtime.as_secs_f64());
+        let is_timed =
+            was_whole || summary.series.intervals().iter().any(|interval| interval.phase == Phase::Drain);
         let arriving = match is_timed {
             true => measured,
             false => summary.arrivals.span_due.as_secs_f64() + plan.arrivals.mean_interval(),

@@ -179,6 +179,16 @@ fn a_server_that_keeps_up_is_never_said_to_fall_behind() {
     }
 }
 
+/// On a busy machine, what is measured may be some milliseconds shorter than planned.
+#[test]
+fn a_run_that_began_late_is_judged_as_any_other() {
+    let plan = timed(200.0, 4, connections(UNLIMITED, 1, 1));
+    let mut summary = concluded(&plan, http1(capacity(100.0))).summary;
+    summary.duration -= ms(70);
+    let conclusion = document(plan, summary).conclusion;
+    assert_eq!(conclusion.kind, ConclusionKind::FallsBehind, "{conclusion:?}");
+}
+
 #[test]
 fn turning_calls_away_is_not_falling_behind() {
     let plan = timed(150.0, 5, connections(UNLIMITED, 1, 1));
