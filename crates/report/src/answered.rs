@@ -3,6 +3,7 @@
 use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_stats::{CallOutcome, Interval, Phase, SessionSummary, Summary, Timing};
 
+use crate::backlog::Backlog;
 use crate::number::ratio;
 
 /// Share of a run's arrivals, or of their calls, that the server answered without an error while they kept
@@ -145,15 +146,9 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
 /// Share of the calls made in the measured phase that were pending at its end, beyond those before it and those that had just
 /// come.
 fn pending_share(offering: &Offering, summary: &Summary) -> f64 {
-    let change = |phase| {
-        let intervals = summary.series.intervals().iter().filter(|interval| interval.phase == phase);
-        let ended = |one: &Interval| one.replies + one.failed_calls;
-        intervals.fold((0.0, 0.0), |(offered, left), one| {
-            (offered + one.offered as f64, left + one.offered as f64 - ended(one) as f64)
-        })
-    };
-    let (offered, grown) = change(Phase::Measured);
-    let before = change(Phase::WarmUp).1.max(0.0);
+    let offered = summary.series.measured().map(|interval| interval.offered).sum::<u64>() as f64;
+    let Backlog { before, after, .. } = Backlog::of(summary, true);
+    let (grown, before) = (after - before, before.max(0.0));
     let not_yet = offered * ratio(quickest_call(summary) - offering.warmup, offering.measured);
     let by_chance = 1.0 + 2.0 * (2.0 * before).sqrt();
     ratio((grown - by_chance - not_yet.max(0.0)).max(0.0), offered)

@@ -27,8 +27,10 @@ const CHANCE: f64 = 4.0;
 
 /// Pending calls, or open connections if no calls are made.
 pub(crate) struct Backlog {
-    before: f64,
-    after: f64,
+    /// At the beginning of the measured phase.
+    pub(crate) before: f64,
+    /// At its end.
+    pub(crate) after: f64,
     /// Arrivals of the measured phase.
     arrivals: f64,
 }

@@ -248,7 +248,7 @@ pub const COLUMNS: [Column; 148] = [
     figure("in_flight_by_law", "/in_flight/by_law"),
     other(
         "conclusion",
-        "What the run says of the server, in a word: `keeps_up`, `falls_behind` and so on.",
+        "Conclusion about the server in a word: `keeps_up`, `falls_behind` and so on.",
         |row| row.document.conclusion.kind.to_string(),
     ),
     other(

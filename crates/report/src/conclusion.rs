@@ -23,7 +23,7 @@ use crate::number::{count, fixed, per_second, percent, ratio, time};
 use crate::streams::open_streams;
 use crate::verdict::{Finding, Verdict};
 
-/// Share of the load that may be answered late before latency is asked whether it grows.
+/// Share of the load that may be answered late whether or not latency grows.
 const LATE_MIN: f64 = 0.03;
 
 /// Share of the calls that may stay without an answer, or time out, in a run that keeps up.
@@ -32,7 +32,7 @@ const UNANSWERED_MAX: f64 = 0.05;
 /// Share of errors that makes them the conclusion.
 const ERRORS_MIN: f64 = 0.01;
 
-/// Number of arrivals below which nothing is said about keeping up.
+/// Smallest number of arrivals that shows whether a server keeps up.
 const ARRIVALS_MIN: u64 = 20;
 
 /// Shortest period of silence that is the conclusion, in seconds. Shorter ones are notes of the verdict.
@@ -41,12 +41,12 @@ const SILENCE_MIN_S: f64 = 0.25;
 /// Number of reasons that are named.
 const REASONS_MAX: usize = 2;
 
-/// What a run says of the server.
+/// Conclusion of a run about the server.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Conclusion {
-    /// In a word.
+    /// The conclusion in a word.
     pub kind: ConclusionKind,
-    /// In a sentence whose subject is the server.
+    /// The same in a sentence whose subject is the server.
     pub text: String,
     /// Share of the load (0 to 1) that was answered without an error while it was offered; `None` if arrivals wait for replies.
     pub answered_in_time: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Conclusion {
     pub stood_still: Option<StoodStill>,
 }
 
-/// What a run says of the server, in a word.
+/// Conclusion of a run about the server, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConclusionKind {
@@ -101,7 +101,7 @@ impl ConclusionKind {
         self.to_string().replace('_', " ")
     }
 
-    /// How it reads: as good news, bad news, or neither.
+    /// Tone: good news, bad news, or neither.
     pub(crate) fn tone(self) -> Tone {
         match self {
             Self::KeepsUp => Tone::Good,

@@ -8,7 +8,7 @@ use crate::result::Document;
 /// Load that was offered on a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    /// What arrives: one, and several.
+    /// Names of one arrival and of several.
     pub unit: [&'static str; 2],
     /// Arrivals per second.
     pub rate: f64,
@@ -61,7 +61,7 @@ impl Offered {
     }
 }
 
-/// What arrives in a workload: one, and several.
+/// Names of one arrival of a workload and of several.
 fn unit(workload: &Workload) -> [&'static str; 2] {
     match workload {
         Workload::Connections(_) => ["connection", "connections"],

@@ -106,7 +106,7 @@ class Result(Document):
     plan: Mapping[str, Any] = field(repr=False)
     """What was run, as it stands in the document."""
     conclusion: Conclusion | None
-    """What the run says of the server; ``None`` in documents of older versions."""
+    """Conclusion about the server; ``None`` in documents of older versions."""
     verdict: Verdict
     """Reliability of the figures."""
     objectives: tuple[Judged, ...]

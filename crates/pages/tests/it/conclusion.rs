@@ -16,8 +16,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::documents::{document, ms};
 
-/// A queue in front of workers, each of which takes some time for a request. Says when a request that comes at a time is
-/// answered, and whether it is turned away, as `queue` others wait.
+/// A queue in front of workers with a service time. It decides when a request is answered, or turns it away if `queue` others
+/// wait.
 struct Queue<F> {
     free: Vec<Duration>,
     service: F,

@@ -14,7 +14,7 @@ pub enum ByteStream<'e> {
 }
 
 impl ByteStream<'_> {
-    /// Sends bytes on a call's WebSocket; drops them if there is none.
+    /// Sends bytes on the WebSocket of a call, if it has one.
     #[inline]
     pub fn send(&mut self, call: CallId, bytes: &[u8]) {
         match self {

@@ -95,7 +95,7 @@ pub struct Subject {
     pub replies: u64,
     /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
-    /// What its run says of the server; of several trials, in words alone. Missing in older documents.
+    /// Conclusion of its run in a sentence; of several trials, the conclusions in a word each. Missing in older documents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
     /// Number of ranks that offered the load together, if it was a fleet's (`--fleet`).

@@ -39,7 +39,7 @@ pub struct Document {
     pub parts: Vec<Part>,
     /// Plan of the run. It can be run again.
     pub plan: Plan,
-    /// What the run says of the server, derived from what follows.
+    /// Conclusion about the server, derived from the other fields.
     pub conclusion: Conclusion,
     /// Reliability of the figures.
     pub verdict: Verdict,

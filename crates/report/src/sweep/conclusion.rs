@@ -10,16 +10,16 @@ use crate::number::{per_second, percent};
 /// Share of the most replies below which a server that is offered more has collapsed.
 const COLLAPSED: f64 = 0.9;
 
-/// What a sweep says of the server.
+/// Conclusion of a sweep about the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SweepConclusion {
-    /// In a word.
+    /// The conclusion in a word.
     pub kind: SweepConclusionKind,
-    /// In a sentence whose subject is the server.
+    /// The same in a sentence whose subject is the server.
     pub text: String,
 }
 
-/// What a sweep says of the server, in a word.
+/// Conclusion of a sweep about the server, in a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepConclusionKind {

@@ -19,7 +19,7 @@ use crate::verdict::Level;
 /// Figures of a sweep. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SweepFigures {
-    /// What the sweep says of the server. Missing in older documents, as the two other fields with a default.
+    /// Conclusion about the server. Missing in older documents, as the two other fields with a default.
     #[serde(default)]
     pub conclusion: SweepConclusion,
     /// Estimate of the rate above which replies no longer follow: what was answered at the first rate beyond it, no less and no

@@ -102,7 +102,9 @@ class Subject:
     """One side of a comparison."""
 
     conclusion: str | None = None
-    """What its run says of the server; of several trials, in words alone. Missing in older documents."""
+    """Conclusion of its run in a sentence; of several trials, the conclusions in a word each. Missing in older
+    documents.
+    """
     duration_s: float
     """Length of the measured phase in seconds; of several trials, their sum."""
     latency: PercentileCurve = field(default_factory=default(PercentileCurve, {'ms': [], 'odds': []}))

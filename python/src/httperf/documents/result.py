@@ -208,7 +208,7 @@ ConclusionKind: TypeAlias = Literal[
     "keeps_up",
     "answers",
 ]
-"""What a run says of the server, in a word."""
+"""Conclusion of a run about the server, in a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,20 +223,20 @@ class StoodStill:
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What a run says of the server."""
+    """Conclusion of a run about the server."""
 
     answered_in_time: float | None = None
     """Share of the load (0 to 1) that was answered without an error while it was offered; `None` if arrivals wait
     for replies.
     """
     kind: ConclusionKind
-    """In a word."""
+    """The conclusion in a word."""
     latency_grows: bool
     """True if latency grew as long as the load lasted."""
     stood_still: StoodStill | None = None
     """Longest period in which replies were due and nothing came, if it is worth a word."""
     text: str
-    """In a sentence whose subject is the server."""
+    """The same in a sentence whose subject is the server."""
 
 
 Level: TypeAlias = Literal["VALID", "SUSPECT", "INVALID"]

@@ -50,17 +50,17 @@ End: TypeAlias = Literal["complete", "saturated", "asked"]
 
 
 SweepConclusionKind: TypeAlias = Literal["nothing_measured", "client_limited", "keeps_up", "falls_behind", "collapses"]
-"""What a sweep says of the server, in a word."""
+"""Conclusion of a sweep about the server, in a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepConclusion:
-    """What a sweep says of the server."""
+    """Conclusion of a sweep about the server."""
 
     kind: SweepConclusionKind
-    """In a word."""
+    """The conclusion in a word."""
     text: str
-    """In a sentence whose subject is the server."""
+    """The same in a sentence whose subject is the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +168,7 @@ class SweepFigures:
     """Figures of a sweep. Rates are arrivals per second."""
 
     conclusion: SweepConclusion = field(default_factory=default(SweepConclusion, {'kind': 'nothing_measured', 'text': ''}))
-    """What the sweep says of the server. Missing in older documents, as the two other fields with a default."""
+    """Conclusion about the server. Missing in older documents, as the two other fields with a default."""
     knee: float | None = None
     """Estimate of the rate above which replies no longer follow: what was answered at the first rate beyond it, no
     less and no more than `knee_between`, with no more digits than these let it have. `None` if it was not reached

@@ -66,7 +66,7 @@ impl<N: Network> Connections<N> {
         self.reading.fill(0, size);
     }
 
-    /// Continues behind the halted input, all of which is used.
+    /// Continues once the halted input is used up.
     pub(super) fn caught_up(&mut self, has_ended: bool, now: Instant, run: &mut Run<'_>) -> Option<Event> {
         let key = self.reading.key;
         self.reading = Reading { is_unsettled: true, ..self.reading_of(key, now) };
