@@ -7,7 +7,7 @@
 use std::fmt::{self, Display};
 
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{CauseKind, Summary};
+use httperf_stats::{CauseKind, Interval, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -150,6 +150,25 @@ impl Conclusion {
     }
 }
 
+/// The conclusion from the intervals of a run that goes on; `None` as long as they say too little.
+#[must_use]
+pub fn conclusion_so_far(intervals: &[Interval]) -> Option<(ConclusionKind, String)> {
+    let sum = |part: fn(&Interval) -> u64| intervals.iter().map(part).sum::<u64>();
+    let due = sum(|interval| interval.offered);
+    if due < ARRIVALS_MIN {
+        return None;
+    }
+    let in_time = ratio(sum(|interval| interval.replies) as f64, due as f64).min(1.0);
+    Some(match queue_grows(intervals, in_time)? {
+        true if 1.0 - in_time >= LATE_MIN => {
+            let text =
+                format!("falls behind: {} of the load answered so far, and latency grows", percent(in_time));
+            (ConclusionKind::FallsBehind, text)
+        }
+        _ => (ConclusionKind::KeepsUp, "keeps up so far".to_owned()),
+    })
+}
+
 /// The conclusion but for periods of silence, and whether latency grows.
 fn judge(
     plan: &Plan,
@@ -175,7 +194,7 @@ fn judge(
         return (kind, text, false);
     };
     let late = 1.0 - in_time - (errors.share - errors.timed_out);
-    let rises = queue_grows(summary, in_time);
+    let rises = queue_grows(summary.series.intervals(), in_time);
     let grows = rises == Some(true) && late >= LATE_MIN;
     if grows || errors.timed_out + unanswered(plan, summary, figures) > UNANSWERED_MAX {
         let growth = if grows { ", and latency grows as long as the load lasts" } else { "" };

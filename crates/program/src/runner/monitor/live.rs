@@ -7,6 +7,7 @@ use httperf_command_line::terminal::display::{Display, Key, Keyboard, Readiness}
 use httperf_command_line::terminal::lines;
 use httperf_engine::StopRequest;
 use httperf_plan::Plan;
+use httperf_report::{ConclusionKind, conclusion_so_far};
 use httperf_stats::{Classes, Failure, Interval, Series, StreamCounts};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -265,6 +266,8 @@ impl View<'_> {
                 named("Conn errors", failures, alarm(failed > 0)),
             ],
         ];
+        let conclusion =
+            Some(self.standing.recent()).filter(|_| outline.is_timed()).and_then(conclusion_so_far);
         if let Some(visits) = &so_far.visits {
             let ended = format!("{}, {} abandoned", visits.completed, visits.abandoned);
             let failed = format!("{} failed", visits.checks_failed);
@@ -284,6 +287,9 @@ impl View<'_> {
         }
         if let Some(streams) = &so_far.streams {
             pairs.splice(1..1, self.streams(streams, last));
+        }
+        if let Some((kind, text)) = conclusion {
+            pairs.insert(0, [named("Server", text, alarm(kind != ConclusionKind::KeepsUp)), Vec::new()]);
         }
         if !is_wide {
             return pairs.into_iter().flatten().filter(|pair| !pair.is_empty()).map(Line::from).collect();
