@@ -238,6 +238,7 @@ impl Outcome {
         let word = outcome.headline();
         let meaning = match objectives.len() {
             1 if met == 1 => "the objective was met".to_owned(),
+            2 if met == 2 => "both objectives were met".to_owned(),
             all if all == met => format!("all {} objectives were met", count(all as u64)),
             1 => "the objective was not met".to_owned(),
             all => format!("{} of {} objectives were met", count(met as u64), count(all as u64)),

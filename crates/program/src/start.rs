@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use httperf_command_line::args::Args;
+use httperf_command_line::args::{Args, ReportForm};
 use httperf_command_line::echo;
 use httperf_command_line::grammar::ParseStop;
-use httperf_command_line::grammar::help::HelpForm;
 use httperf_command_line::hints;
 use httperf_command_line::planning;
 use httperf_command_line::terminal::messages::Program;
@@ -47,17 +46,25 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
             .map_err(|stop| program.stop(&commands::program_description(), &stop))?;
         return program.print(text.as_bytes()).map(|()| ExitCode::SUCCESS);
     }
-    if !args.results.document_on_stdout() && runner::prints_report(&args) {
+    let is_echoed = !args.results.document_on_stdout() && args.report_form() != ReportForm::Answer;
+    if is_echoed && runner::prints_report(&args) {
         program.print(&echo::line(program.name(), &args))?;
     }
     let plan = planning::plan(program, &args, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
-    let status = runner::run(program, &args, plan, &[]);
-    // The last lines are those that are seen.
-    if io::stderr().is_terminal()
-        && let Some(note) = args.short_run_note()
-    {
+    if let Some(note) = args.implied_end() {
         program.warn(note);
+    }
+    let is_shown = io::stderr().is_terminal();
+    let note = args.short_run_note().filter(|_| is_shown || args.url().is_some());
+    let tell = || note.iter().for_each(|note| program.warn(note));
+    if !is_shown {
+        tell();
+    }
+    let status = runner::run(program, &args, plan, &[]);
+    // On a terminal, the last lines are those that are seen.
+    if is_shown {
+        tell();
     }
     status
 }
@@ -82,7 +89,7 @@ fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
 fn check_first_word(words: &[OsString]) -> Result<(), ParseStop> {
     let Some(first) = words.first() else {
         let is_person = io::stdin().is_terminal() && io::stdout().is_terminal();
-        return if is_person { Err(ParseStop::Help(HelpForm::Short)) } else { Ok(()) };
+        return if is_person { Err(ParseStop::Print(commands::help::overview())) } else { Ok(()) };
     };
     match hints::misspelt_command(first) {
         Some(command) => {

@@ -1,7 +1,9 @@
-//! The answer of a run: load offered, replies, latency and verdict, on one screen of 80 × 24. The full report ends with it.
+//! The answer of a run: load offered, replies, latency and verdict, on one screen of 80 × 24. On a terminal it is the report;
+//! the full report ends with it.
 
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Write};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use httperf_plan::{LeftOut, Plan, Workload};
@@ -9,12 +11,13 @@ use httperf_stats::{CallOutcome, Merge as _, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
 use crate::causes::CauseFigures;
-use crate::colours::{Colours, Tone};
+use crate::colours::Tone;
 use crate::conclusion::{Conclusion, ConclusionKind};
 use crate::diagnosis::same_status;
 use crate::figures::Times;
+use crate::forms::Screen;
 use crate::headings;
-use crate::number::{count, per_second, percent, ratio, time};
+use crate::number::{count, counted, per_second, percent, ratio, time, were};
 use crate::objectives::Kept;
 use crate::offered::Offered;
 use crate::result::{Document, EarlyEnd};
@@ -26,8 +29,8 @@ use crate::visible::is_deceptive;
 use crate::visits::VisitFigures;
 use crate::websocket;
 
-/// Width of the screen.
-const WIDTH: usize = 80;
+/// Widths of the screen for which the answer is laid out.
+const WIDTHS: RangeInclusive<usize> = 40..=80;
 
 /// Width of the first column.
 const NAME_WIDTH: usize = 13;
@@ -35,27 +38,45 @@ const NAME_WIDTH: usize = 13;
 /// Width of a column of the table of percentiles.
 const TIME_WIDTH: usize = 8;
 
-/// Maximum number of lines that a sentence may take.
+/// Fewest columns for a server beside the lengths of the phases.
+const TITLE_MIN: usize = 24;
+
+/// Maximum number of lines that a sentence may take on a screen of full width.
 const LINES_MAX: usize = 3;
 
-/// Number of bars of the histogram.
-const BARS: usize = 50;
+/// Largest number of bars of the histogram, and the width of its two ends.
+const BARS_MAX: usize = 50;
+const ENDS_WIDTH: usize = NAME_WIDTH + 10;
 
-/// The answer, starting with an empty line.
+/// Place of the figures that an answer leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// In the report that ends with the answer.
+    Above,
+    /// In a report that was not asked for.
+    Unprinted,
+}
+
+/// The answer. At the end of a report it starts with an empty line; alone it ends with a line on further reports.
 #[must_use]
-pub fn answer(document: &Document, colours: Colours) -> impl Display + '_ {
-    Answer { document, colours }
+pub fn answer(document: &Document, screen: Screen, rest: Rest) -> impl Display + '_ {
+    let columns = screen.columns.unwrap_or(*WIDTHS.end());
+    Answer { document, screen, width: columns.clamp(*WIDTHS.start(), *WIDTHS.end()), rest }
 }
 
 struct Answer<'a> {
     document: &'a Document,
-    colours: Colours,
+    screen: Screen,
+    width: usize,
+    rest: Rest,
 }
 
 impl Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;
-        writeln!(f)?;
+        if self.rest == Rest::Above {
+            writeln!(f)?;
+        }
         self.write_title(f)?;
         self.write_conclusion(f)?;
         self.write_interruption(f)?;
@@ -86,11 +107,18 @@ impl Display for Answer<'_> {
         }
         if plan.recording.detail && figures.all_calls.answered > 0 {
             self.write_latency(f)?;
-            write_histogram(f, &summary.completed().latency)?;
+            self.write_histogram(f, &summary.completed().latency)?;
         }
-        self.write_verdict(f)
+        self.write_verdict(f)?;
+        match self.rest {
+            Rest::Above => Ok(()),
+            Rest::Unprinted => self.line(f, Tone::Plain, "more", "", FURTHER),
+        }
     }
 }
+
+/// Ways to more figures.
+const FURTHER: &str = "--report=full prints all figures, --html FILE makes a page of them";
 
 impl Answer<'_> {
     /// The conclusion, in a sentence whose subject is the server of the title.
@@ -108,12 +136,14 @@ impl Answer<'_> {
         if let Some(warmup) = &summary.warmup {
             phases.push_str(&format!(" after {} of warm-up", time(in_ms(warmup.duration))));
         }
-        let room = WIDTH.saturating_sub(phases.len() + 2);
+        let beside = self.width.saturating_sub(phases.len() + ": ".len());
+        let is_narrow = beside < TITLE_MIN.min(title.chars().count());
+        let (room, between) = if is_narrow { (self.width - 1, ":\n") } else { (beside, ": ") };
         let title = match title.char_indices().nth(room) {
             Some(_) => title.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
             None => title,
         };
-        writeln!(f, "{}: {phases}", self.colours.paint(Tone::Strong, title))
+        writeln!(f, "{}{between}{phases}", self.screen.colours.paint(Tone::Strong, title))
     }
 
     /// Early end, with its effect on the phases.
@@ -159,7 +189,14 @@ impl Answer<'_> {
                 format!("{}{unknown}: {judged}{others}", judged.name())
             }
         };
-        self.line(f, tone, "objectives", outcome.headline(), &what)
+        // Whoever sees PASS looks no further.
+        match (outcome, self.document.verdict.level) {
+            (Kept::Met, Level::Invalid) => {
+                let what = format!("{what}, by figures that cannot be relied on (INVALID)");
+                self.line(f, Tone::Doubtful, "objectives", outcome.headline(), &what)
+            }
+            _ => self.line(f, tone, "objectives", outcome.headline(), &what),
+        }
     }
 
     /// Load that was offered; where arrivals wait for each other, requests that were sent.
@@ -167,8 +204,10 @@ impl Answer<'_> {
         let Document { summary, figures, .. } = self.document;
         let Some(offered) = Offered::of(self.document) else {
             let sent = summary.in_window().requests;
-            let requests = if sent == 1 { "request" } else { "requests" };
-            let what = format!("{} {requests} in {}", count(sent), time(figures.duration_s * 1e3));
+            if sent == 1 {
+                return self.line(f, Tone::Plain, "sent", "", "1 request");
+            }
+            let what = format!("{} in {}", counted(sent, "request"), time(figures.duration_s * 1e3));
             return self.line(f, Tone::Plain, "sent", &per_second(figures.request_rate), &what);
         };
         let rate = offered.rate;
@@ -187,7 +226,7 @@ impl Answer<'_> {
         let figures = &self.document.figures;
         let AllCalls { calls, answered, .. } = figures.all_calls;
         let what = match calls {
-            0 => format!("{} replies", count(figures.replies)),
+            0 => counted(figures.replies, "reply"),
             calls => format!(
                 "{} of {} calls answered ({})",
                 count(answered),
@@ -195,7 +234,9 @@ impl Answer<'_> {
                 percent(ratio(answered as f64, calls as f64))
             ),
         };
-        self.line(f, Tone::Plain, "replied", &per_second(figures.reply_rate), &what)
+        // One reply has no rate.
+        let rate = if answered == 1 { String::new() } else { per_second(figures.reply_rate) };
+        self.line(f, Tone::Plain, "replied", &rate, &what)
     }
 
     /// Calls in error, by kind and reason.
@@ -249,8 +290,7 @@ impl Answer<'_> {
         let AllCalls { calls, unfinished, .. } = self.document.figures.all_calls;
         let open = open_streams(&self.document.summary).min(unfinished);
         if open > 0 {
-            let (streams, were) = if open == 1 { ("stream", "was") } else { ("streams", "were") };
-            let what = format!("{} {streams} {were} open when the run ended", count(open));
+            let what = format!("{} {} open when the run ended", counted(open, "stream"), were(open));
             self.line(f, Tone::Plain, "unfinished", "", &what)?;
         }
         let unfinished = unfinished - open;
@@ -258,10 +298,8 @@ impl Answer<'_> {
             return Ok(());
         }
         let share = percent(ratio(unfinished as f64, calls as f64));
-        let what = match unfinished {
-            1 => format!("1 call ({share}) was pending when the run ended"),
-            calls => format!("{} calls ({share}) were pending when the run ended", count(calls)),
-        };
+        let (calls, were) = (counted(unfinished, "call"), were(unfinished));
+        let what = format!("{calls} ({share}) {were} pending when the run ended");
         self.line(f, Tone::Doubtful, "unfinished", "", &what)
     }
 
@@ -323,7 +361,7 @@ impl Answer<'_> {
         let Some((step, failed, replies)) = failures.first() else { return Ok(()) };
         let others = match failures.len() - 1 {
             0 => String::new(),
-            others => format!("; {others} more, above"),
+            others => format!("; {others} more, {}", self.rest.place()),
         };
         self.line(f, Tone::Bad, "failed", "", &format!("{step}: {} ({replies}){others}", failed.look))
     }
@@ -345,6 +383,7 @@ impl Answer<'_> {
             (same, 0) => {
                 let what = match same {
                     1 => "the status is as recorded".to_owned(),
+                    2 => "both statuses are as recorded".to_owned(),
                     same => format!("all {} statuses are as recorded", count(same)),
                 };
                 self.line(f, Tone::Plain, "recorded", "", &what)?;
@@ -384,38 +423,60 @@ impl Answer<'_> {
     fn write_latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let figures = &self.document.figures;
         let all = &figures.all_calls;
-        write!(f, "\n{:NAME_WIDTH$}", "")?;
-        for name in ["mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"] {
-            write!(f, "{name:>TIME_WIDTH$}")?;
-        }
-        writeln!(f)?;
+        let cells = |cells: [(Tone, String); TIMES.len()]| -> String {
+            let shown = cells.into_iter().zip(TIMES).filter(|(_, (_, width))| self.width >= *width);
+            shown
+                .map(|((tone, cell), _)| self.screen.colours.paint(tone, format!("{cell:>TIME_WIDTH$}")))
+                .map(|cell| cell.to_string())
+                .collect()
+        };
+        let plain = |text: String| (Tone::Plain, text);
+        writeln!(f, "\n{:NAME_WIDTH$}{}", "", cells(TIMES.map(|(name, _)| plain(name.to_owned()))))?;
         let is_whole = all.answered == all.calls;
         let mean = if is_whole { figures.latency_ms.mean } else { None };
-        let quantiles = all.percentiles().map(|(_, percentile)| percentile);
-        let name = self.colours.paint(Tone::Strong, format!("{:<NAME_WIDTH$}", "latency"));
-        write!(f, "{name}{:>TIME_WIDTH$}", exact(mean))?;
-        for quantile in quantiles {
-            let text = quantile.map_or_else(|| "n/a".to_owned(), short);
-            let tone =
-                if quantile.is_some_and(|quantile| quantile.or_more) { Tone::Bad } else { Tone::Plain };
-            write!(f, "{}", self.colours.paint(tone, format!("{text:>TIME_WIDTH$}")))?;
-        }
-        writeln!(f)?;
+        let [p50, p75, p90, p95, p99, p999, max] = all
+            .percentiles()
+            .map(|(_, percentile)| percentile.map_or_else(|| plain("n/a".to_owned()), short));
+        let name = self.screen.colours.paint(Tone::Strong, format!("{:<NAME_WIDTH$}", "latency"));
+        writeln!(f, "{name}{}", cells([plain(exact(mean)), p50, p75, p90, p95, p99, p999, max]))?;
         if is_whole {
             return Ok(());
         }
         let Times { mean, p50, p75, p90, p95, p99, p999, max, .. } = figures.latency_ms;
-        write!(f, "{:<NAME_WIDTH$}", "answered only")?;
-        for value in [mean, p50, p75, p90, p95, p99, p999, max] {
-            write!(f, "{:>TIME_WIDTH$}", exact(value))?;
-        }
-        writeln!(f)?;
+        let answered = [mean, p50, p75, p90, p95, p99, p999, max].map(|value| plain(exact(value)));
+        writeln!(f, "{:<NAME_WIDTH$}{}", "answered only", cells(answered))?;
+        let quantiles = all.percentiles().map(|(_, percentile)| percentile);
         match (all.no_reply, quantiles.iter().flatten().any(|quantile| quantile.or_more)) {
             (Some(reason), true) => {
-                writeln!(f, "{:NAME_WIDTH$} > longer than this: {}", "", reason.of_calls())
+                self.line(f, Tone::Plain, "", "", &format!("> longer than this: {}", reason.of_calls()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes a histogram on one line, of equally long classes of the logarithm, between its ends. Heights are logarithms too, so
+    /// that a few calls that stood still can be seen beside many that did not.
+    fn write_histogram(&self, f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result {
+        let (low, high) = (latency.moments.min(), latency.moments.max());
+        if latency.moments.count() < 2 || high <= low || low <= 0.0 {
+            return Ok(());
+        }
+        let mut bars = vec![0_u64; BARS_MAX.min(self.width - ENDS_WIDTH)];
+        let scale = bars.len() as f64 / (high / low).ln();
+        for (us, calls) in latency.classes() {
+            let place = ((us as f64 / 1e6 / low).ln() * scale).max(0.0) as usize;
+            let last = bars.len() - 1;
+            bars[place.min(last)] += calls;
+        }
+        let height = |calls: u64| (calls as f64 + 1.0).ln();
+        let most = height(bars.iter().copied().max().unwrap_or(1));
+        const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let bar = |calls: u64| match calls {
+            0 => ' ',
+            calls => LEVELS[((height(calls) / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
+        };
+        let drawn: String = bars.into_iter().map(bar).collect();
+        writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low * 1e3), time(high * 1e3))
     }
 
     /// The verdict with its first reason.
@@ -436,10 +497,17 @@ impl Answer<'_> {
             _ if verdict.level == Level::Valid => "these figures can be relied on".to_owned(),
             [] => String::new(),
             [first] => first.clone(),
-            [first, others @ ..] => format!("{first} (and {} more, above)", others.len()),
+            [first, others @ ..] => format!("{first} (and {} more, {})", others.len(), self.rest.place()),
         };
         writeln!(f)?;
         self.line(f, tone, "verdict", &verdict.level.to_string(), &why)
+    }
+
+    /// A sentence behind so many columns of its first line, broken to the screen.
+    fn wrapped(&self, what: &str, used: usize) -> Vec<String> {
+        let others = self.width - NAME_WIDTH;
+        let lines_max = (LINES_MAX * (WIDTHS.end() - NAME_WIDTH)).div_ceil(others);
+        wrapped(what, self.width.saturating_sub(used).max(1), others, lines_max)
     }
 
     /// A line with a name, a painted word and a sentence, which may take several lines.
@@ -454,7 +522,7 @@ impl Answer<'_> {
         let mut used = NAME_WIDTH;
         write!(f, "{name:<NAME_WIDTH$}")?;
         if !word.is_empty() {
-            write!(f, "{}", self.colours.paint(tone, word))?;
+            write!(f, "{}", self.screen.colours.paint(tone, word))?;
             used += word.chars().count();
             if !what.is_empty() {
                 f.write_str("  ")?;
@@ -462,18 +530,39 @@ impl Answer<'_> {
             }
         }
         let is_painted = word.is_empty() && tone != Tone::Plain;
-        for (index, line) in wrapped(what, WIDTH - used, WIDTH - NAME_WIDTH).into_iter().enumerate() {
+        for (index, line) in self.wrapped(what, used).into_iter().enumerate() {
             if index > 0 {
                 write!(f, "\n{:NAME_WIDTH$}", "")?;
             }
             match is_painted {
-                true => write!(f, "{}", self.colours.paint(tone, line))?,
+                true => write!(f, "{}", self.screen.colours.paint(tone, line))?,
                 false => f.write_str(&line)?,
             }
         }
         f.write_char('\n')
     }
 }
+
+impl Rest {
+    fn place(self) -> &'static str {
+        match self {
+            Self::Above => "above",
+            Self::Unprinted => "with --report=full",
+        }
+    }
+}
+
+/// Columns of the table of percentiles, each with the narrowest screen that shows it.
+const TIMES: [(&str, usize); 8] = [
+    ("mean", 77),
+    ("p50", 40),
+    ("p75", 77),
+    ("p90", 53),
+    ("p95", 69),
+    ("p99", 40),
+    ("p99.9", 61),
+    ("max", 40),
+];
 
 fn in_ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
@@ -528,37 +617,13 @@ fn exact(ms: Option<f64>) -> String {
 }
 
 /// A percentile in a narrow column: `>1.00s`.
-fn short(percentile: Percentile) -> String {
+fn short(percentile: Percentile) -> (Tone, String) {
     let text = percentile.to_string();
-    if percentile.or_more { text.replace(' ', "") } else { text }
+    if percentile.or_more { (Tone::Bad, text.replace(' ', "")) } else { (Tone::Plain, text) }
 }
 
-/// Writes a histogram on one line, of equally long classes of the logarithm, between its ends. Heights are logarithms too, so
-/// that a few calls that stood still can be seen beside many that did not.
-fn write_histogram(f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result {
-    let (low, high) = (latency.moments.min(), latency.moments.max());
-    if latency.moments.count() < 2 || high <= low || low <= 0.0 {
-        return Ok(());
-    }
-    let mut bars = [0_u64; BARS];
-    let scale = BARS as f64 / (high / low).ln();
-    for (us, calls) in latency.classes() {
-        let place = ((us as f64 / 1e6 / low).ln() * scale).max(0.0) as usize;
-        bars[place.min(BARS - 1)] += calls;
-    }
-    let height = |calls: u64| (calls as f64 + 1.0).ln();
-    let most = height(bars.iter().copied().max().unwrap_or(1));
-    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let bar = |calls: u64| match calls {
-        0 => ' ',
-        calls => LEVELS[((height(calls) / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
-    };
-    let drawn: String = bars.into_iter().map(bar).collect();
-    writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low * 1e3), time(high * 1e3))
-}
-
-/// Breaks text into lines of this width, the first of another one.
-fn wrapped(text: &str, first: usize, others: usize) -> Vec<String> {
+/// Breaks text into at most this many lines of a width, the first of another one.
+fn wrapped(text: &str, first: usize, others: usize, lines_max: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let number = lines.len();
@@ -568,7 +633,7 @@ fn wrapped(text: &str, first: usize, others: usize) -> Vec<String> {
             line.push_str(word);
         } else if length + 1 + word.chars().count() <= room {
             line.extend([" ", word]);
-        } else if number == LINES_MAX {
+        } else if number == lines_max {
             let kept = line.char_indices().nth(room - 1).map_or(line.len(), |(end, _)| end);
             line.truncate(kept);
             line.push('…');

@@ -55,14 +55,14 @@ mod websocket;
 mod written;
 
 pub use all_calls::{AllCalls, NoReply, Percentile};
-pub use answer::{answer, http_errors, statuses};
+pub use answer::{Rest, answer, http_errors, statuses};
 pub use answered::answered_share;
 pub use causes::{CauseFigures, only_cause};
 pub use classic::classic;
 pub use clocks::{clocks, divergence, times};
 pub use colours::Colours;
 pub use columns::{csv_header, csv_row};
-pub use conclusion::{Conclusion, ConclusionKind, StoodStill};
+pub use conclusion::{Conclusion, ConclusionKind, StoodStill, conclusion_so_far};
 pub use curves::PercentileCurve;
 pub use diagnosis::{no_reply, same_status};
 pub use differing::PlanOptions;

@@ -119,6 +119,22 @@ pub fn quantile_name(share: f64) -> String {
     format!("p{digits}")
 }
 
+/// A number of things, in words: `1 call`, `2,000 replies`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    let things = match (number, thing.strip_suffix('y')) {
+        (1, _) => thing.to_owned(),
+        (_, Some(start)) => format!("{start}ies"),
+        (_, None) => format!("{thing}s"),
+    };
+    format!("{} {things}", count(number))
+}
+
+/// The verb for a number of things.
+pub(crate) fn were(number: u64) -> &'static str {
+    if number == 1 { "was" } else { "were" }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Times;
 use crate::grid::wrapped;
-use crate::number::{count, grouped, per_second, time};
+use crate::number::{count, counted, grouped, per_second, time};
 use crate::table::{NAME_WIDTH, line, write_times, write_times_head};
 
 /// Width of a line.
@@ -93,11 +93,6 @@ pub fn described(replay: &Replay) -> String {
         false => format!("recorded in {}", time(length.as_secs_f64() * 1e3)),
     };
     format!("{requests} {of}in {file} ({from}), {recorded}{copies}{speed}")
-}
-
-/// A number of things.
-fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// The recording of a replay, what was left out of it, and what to know about it.

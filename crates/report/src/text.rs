@@ -1,6 +1,6 @@
 //! The text form of a result: the classic report and its additions.
 
-use crate::answer::answer;
+use crate::answer::{Rest, answer};
 use crate::classic::classic;
 use crate::clocks::times;
 use crate::details::details;
@@ -23,6 +23,18 @@ impl Document {
             false => visible::report(format!("{}{}", classic(&self.plan, &self.summary), section(self))),
         }
     }
+
+    /// The answer alone. Of visits, their steps are part of it.
+    #[must_use]
+    pub fn answer(&self, screen: Screen) -> String {
+        let visits = match self.figures.visits.as_ref() {
+            None => String::new(),
+            Some(figures) => screen.fitted(visits(Some(figures), screen)) + "\n",
+        };
+        visible::report(
+            visits.trim_start_matches('\n').to_owned() + &answer(self, screen, Rest::Unprinted).to_string(),
+        )
+    }
 }
 
 /// Additions of the full report to the classic one: times, TLS, HTTP/2, details, the verdict, the objectives, and at
@@ -35,5 +47,5 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     text.extend(of_replies(document).iter().chain(&of_connections(document)).map(Section::to_string));
     text += &format!("{}{}", details(document), fleet(document.fleet.as_ref(), screen));
     text += &format!("{}{}", verdict_section(verdict), section(document));
-    format!("{}{}", screen.fitted(text), answer(document, screen.colours))
+    format!("{}{}", screen.fitted(text), answer(document, screen, Rest::Above))
 }

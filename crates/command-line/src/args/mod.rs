@@ -27,6 +27,7 @@ use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::grammar::{Given, ParseStop};
 use crate::terminal::colour::ColourChoice;
+use crate::terminal::shows_stdout;
 
 pub use fleet::{FleetArgs, RankChoice};
 pub use grpc::{GrpcArgs, GrpcData, GrpcMethod};
@@ -239,16 +240,33 @@ pub enum SessionKind {
     Pages(u64),
 }
 
+/// Longest run with `--until` and without another end, in seconds.
+const UNTIL_MOST_S: f64 = 300.0;
+
 /// `--report`: which report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportForm {
-    /// The full one on a terminal, else the classic one.
+    /// The answer on a terminal if a URL or a file was named, else the full one; the classic one elsewhere.
     #[default]
     Auto,
+    /// The answer alone.
+    Answer,
     /// The classic block alone, byte for byte.
     Classic,
     /// The classic block and what has been added to it.
     Full,
+}
+
+impl ReportForm {
+    /// This form, or what stands for `Auto` on a terminal and elsewhere.
+    #[must_use]
+    pub fn or(self, on_terminal: Self, elsewhere: Self) -> Self {
+        match self {
+            Self::Auto if shows_stdout() => on_terminal,
+            Self::Auto => elsewhere,
+            form => form,
+        }
+    }
 }
 
 impl Default for Args {
@@ -430,15 +448,50 @@ impl Args {
         self.http2.streams.or(self.load.pipeline)
     }
 
+    /// The report to print. A person who names a URL wants an answer; scripts know the classic tool's report.
+    #[must_use]
+    pub fn report_form(&self) -> ReportForm {
+        let on_terminal = if self.url().is_some() { ReportForm::Answer } else { ReportForm::Full };
+        self.report.or(on_terminal, ReportForm::Classic)
+    }
+
+    /// Returns true if options say how many arrivals there are. Who asks for a number of calls over kept connections knows
+    /// how many there will be.
+    fn is_counted(&self) -> bool {
+        let calls_are = self.load.concurrency.is_some() || self.load.call_arrivals.is_some();
+        self.num_conns.is_some() || self.session.is_some() || calls_are && self.num_calls.is_some()
+    }
+
+    /// Returns true if `--until` has no other end beside it, and gets one of its own.
+    fn needs_duration(&self) -> bool {
+        self.results.until.is_some() && !self.is_counted() && self.load.duration == 0.0
+    }
+
+    /// Time for which work arrives as long as load is offered, in seconds; 0 if arrivals are counted.
+    #[must_use]
+    pub fn duration(&self) -> f64 {
+        match self.needs_duration() {
+            true if self.runtime > 0.0 => self.runtime,
+            true => UNTIL_MOST_S,
+            false => self.load.duration,
+        }
+    }
+
+    /// A note on an end that no option has named.
+    #[must_use]
+    pub fn implied_end(&self) -> Option<String> {
+        (self.needs_duration() && self.runtime == 0.0).then(|| {
+            format!(
+                "--until ends the run, after {UNTIL_MOST_S} s at the latest; --duration X allows it X seconds"
+            )
+        })
+    }
+
     /// A note on a run that is over at once although its load was described, for a person who did not expect that.
     #[must_use]
     pub fn short_run_note(&self) -> Option<String> {
         let load = &self.load;
-        // Who asks for a number of calls over kept connections knows how many there will be.
-        let is_counted = self.num_conns.is_some()
-            || self.session.is_some()
-            || load.concurrency.is_some() && self.num_calls.is_some();
-        if is_counted || load.duration > 0.0 || load.call_arrivals.is_some() {
+        if self.is_counted() || self.duration() > 0.0 || load.call_arrivals.is_some() {
             return None;
         }
         let calls = match self.num_calls.unwrap_or(1) {
@@ -447,12 +500,12 @@ impl Args {
         };
         match (&self.arrivals, load.concurrency) {
             (Arrivals::Sequential, Some(connections)) => Some(format!(
-                "{calls} on each of {connections} connections, as --concurrency alone asks for no more; --duration 10s \
-                 keeps them busy for ten seconds"
+                "--concurrency alone makes {calls} on each of {connections} connections; --duration 10s keeps them busy for \
+                 ten seconds"
             )),
             (Arrivals::Sequential, None) => None,
             _ => Some(
-                "one connection, as --rate alone asks for no more; --duration 10s keeps up the rate for ten seconds"
+                "--rate alone makes one connection; --duration 10s keeps up the rate for ten seconds"
                     .to_owned(),
             ),
         }
@@ -467,6 +520,7 @@ impl Args {
         if has_server && self.servers.is_some() {
             return Err(ParseStop::Rejected {
                 message: b"--server S or --servers file".to_vec(),
+                plain: None,
                 status: 255,
             });
         }
@@ -485,6 +539,7 @@ impl Args {
         if self.session_cookies && self.session.is_none() {
             return Err(ParseStop::Rejected {
                 message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
+                plain: None,
                 status: 255,
             });
         }

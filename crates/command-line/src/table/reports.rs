@@ -9,19 +9,25 @@ use crate::terminal::colour::ColourChoice;
 
 /// The report, and the view of a run.
 pub const FORMS: &[Opt<Args>] = &[
-    Opt::with_value("report", "auto|classic|full", "prints the classic report or the full one")
-        .details(&["The classic report is what scripts parse; the full one adds percentiles and what the \
-             generator has to say of itself. Default: auto, which is full on a terminal and classic \
-             elsewhere."])
-        .apply(|args, value| {
-            args.report = match value.bytes() {
-                b"auto" => ReportForm::Auto,
-                b"classic" => ReportForm::Classic,
-                b"full" => ReportForm::Full,
-                _ => return Err(value.expected("auto, classic or full")),
-            };
-            Ok(())
-        }),
+    Opt::with_value(
+        "report",
+        "auto|answer|classic|full",
+        "prints the answer, the classic report or the full one",
+    )
+    .details(&["The answer is one screen: what was found out, load, replies, errors, latency, verdict. \
+             The classic report is what scripts parse. The full one begins with the classic report, adds all \
+             figures, and ends with the answer. Default: auto, which is the answer on a terminal if a URL or \
+             a file is the target, the full report there for --server, and the classic one elsewhere."])
+    .apply(|args, value| {
+        args.report = match value.bytes() {
+            b"auto" => ReportForm::Auto,
+            b"answer" => ReportForm::Answer,
+            b"classic" => ReportForm::Classic,
+            b"full" => ReportForm::Full,
+            _ => return Err(value.expected("auto, answer, classic or full")),
+        };
+        Ok(())
+    }),
     Opt::with_value("color", "auto|always|never", "colours the answer at the end of the full report")
         .details(&["Default: auto, which colours it on a terminal unless NO_COLOR is set."])
         .apply(|args, value| {
@@ -34,7 +40,8 @@ pub const FORMS: &[Opt<Args>] = &[
             args.quiet = true;
             Ok(())
         }),
-    Opt::flag("live", "shows the run on the whole screen while it goes on")
+    Opt::flag("live", "shows the run on the whole screen as it goes on")
+        .common()
         .details(&[
             "Rates, percentiles, errors, charts of the last minutes and a verdict so far, on standard \
              error, which must be a terminal. `q` or Ctrl-C ends the run, which then reports as ever on \

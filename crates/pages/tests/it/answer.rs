@@ -5,13 +5,13 @@ use std::time::Duration;
 use httperf_pages::page;
 use httperf_plan::{Arrivals, Phases, Plan, Timeouts, UNLIMITED};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, ScenarioRow, answer, csv_header, csv_row};
+use httperf_report::{Colours, Rest, ScenarioRow, Screen, answer, csv_header, csv_row};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, connections, reply, run};
 
 use crate::documents;
 
 fn text(document: &Document) -> String {
-    answer(document, Colours::None).to_string()
+    answer(document, Screen::default(), Rest::Above).to_string()
 }
 
 /// Calls at 100/s against a server that answers 50/s, one after the other.
@@ -90,10 +90,43 @@ fn the_answer_fits_on_a_screen() {
         assert!(text.lines().count() < 24, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(document.text(true).ends_with(&text));
-        let coloured = answer(document, Colours::Ansi).to_string();
+        let coloured =
+            answer(document, Screen { columns: None, colours: Colours::Ansi }, Rest::Above).to_string();
         assert_ne!(coloured, text);
         assert_eq!(without_colours(&coloured), text);
     }
+}
+
+/// Answers alone, as terminals of these widths show them.
+#[test]
+fn the_answer_alone_fits_narrow_terminals_without_broken_words() {
+    let documents = [
+        documents::with_objectives(),
+        documents::sessions_over_tls(),
+        documents::over_http2(),
+        documents::one_call(),
+        documents::visits(),
+        overloaded(Some(Duration::from_secs(2)), 10),
+        silent(),
+    ];
+    let mut golden = String::new();
+    for columns in [40, 60, 80, 120] {
+        for (number, document) in documents.iter().enumerate() {
+            let text = document.answer(Screen { columns: Some(columns), colours: Colours::None });
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+            assert!(widest <= columns, "{columns} columns:\n{text}");
+            if document.figures.visits.is_none() && columns >= 60 {
+                assert!(
+                    text.lines().count() <= if columns == 60 { 30 } else { 23 },
+                    "{columns} columns:\n{text}"
+                );
+            }
+            if [0, 5].contains(&number) {
+                golden += &format!("==== {columns} columns\n{text}");
+            }
+        }
+    }
+    insta::assert_snapshot!(golden);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use httperf_pages::{comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::result::{Document, merge};
-use httperf_report::{AllCalls, Colours, Kept, Times, answer};
+use httperf_report::{AllCalls, Kept, Rest, Screen, Times, answer};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, calls, connections, listed, reply, run, scenarios};
 use lol_html::{HtmlRewriter, Settings, element};
 use serde_json::Value;
@@ -522,7 +522,7 @@ fn replies_that_a_step_expects_are_no_errors() {
     assert_eq!(summary.statuses[3], 20);
     let document = Document::new(documents::part(), plan, summary);
     assert_eq!(tile(&page(&document), "Errors"), "0");
-    let answer = answer(&document, Colours::None).to_string();
+    let answer = answer(&document, Screen::default(), Rest::Above).to_string();
     assert!(answer.contains("errors") && answer.contains("none"), "{answer}");
 }
 

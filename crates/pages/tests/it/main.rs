@@ -10,6 +10,7 @@ mod documents;
 mod html;
 mod html_browser;
 mod mutations;
+mod narrow;
 mod objectives;
 mod pictures;
 mod reports;

@@ -342,12 +342,12 @@ fn a_generator_that_keeps_its_schedule_is_valid() {
 }
 
 #[test]
-fn the_share_of_the_capacity_is_shown_where_it_is_known() {
+fn the_headroom_is_shown_where_it_is_known() {
     let mut document = document(0);
-    assert!(!document.text(true).contains("\nCapacity: "));
+    assert!(!document.text(true).contains("\nHeadroom: "));
     document.parts[0].capacity =
         Some(MachineCapacity { connections_per_second: 1052, requests_per_second: 21_040 });
-    let line = "\nCapacity: 10.0 % of 1052 connections/s, 1.0 % of 21040 requests/s (httperf self-check)\n";
+    let line = "\nHeadroom: 90.0 % (this machine can offer 1,052 connections/s or 21,040 requests/s, by httperf self-check)\n";
     assert!(document.text(true).contains(line), "{}", document.text(true));
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use httperf_command_line::args::{Args, ReportForm};
+use httperf_command_line::terminal;
 use httperf_command_line::terminal::messages::Program;
-use httperf_command_line::terminal::{self, shows_stdout};
 use httperf_engine::{Observation, Observer, Part};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, Kept, Level, Screen, Verdict, Written as _, answer, no_reply};
+use httperf_report::{Colours, Kept, Level, Screen, Verdict, Written as _, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Interval, Summary, TlsSummary, Warning, WatchedClocks};
 
 use super::Runner;
@@ -179,7 +179,7 @@ fn tell(program: &Program, args: &Args, document: &Document, is_hopeless: bool) 
     match form(args) {
         Printed::Classic => tell_verdict(program, &document.verdict),
         Printed::Document | Printed::Steps => tell_objectives(program, document),
-        Printed::Full => {}
+        Printed::Full | Printed::Answer => {}
     }
 }
 
@@ -194,9 +194,10 @@ fn conclude(
         return Some(no_http2(program, &document.plan, &reason));
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
-        // The full report has said it.
-        let remedy = (failure.is_not_tls() && form(args) != Printed::Full)
-            .then_some("hint: does the port speak plain HTTP? Try http://");
+        // The answer, alone or at the end of the full report, has said it.
+        let is_said = matches!(form(args), Printed::Full | Printed::Answer);
+        let remedy =
+            (failure.is_not_tls() && !is_said).then_some("hint: does the port speak plain HTTP? Try http://");
         let status = no_tls(program, failure);
         remedy.iter().for_each(|remedy| program.say_bare(remedy));
         return Some(status);
@@ -391,6 +392,8 @@ enum Printed {
     Classic,
     /// The classic block and what has been added to it.
     Full,
+    /// The answer alone.
+    Answer,
     /// The document.
     Document,
     /// The figures of steps.
@@ -398,30 +401,28 @@ enum Printed {
 }
 
 fn form(args: &Args) -> Printed {
-    match args.report {
+    match args.report_form() {
         _ if args.results.document_on_stdout() => Printed::Document,
         _ if args.results.steps_on_stdout() => Printed::Steps,
-        ReportForm::Classic => Printed::Classic,
+        ReportForm::Auto | ReportForm::Classic => Printed::Classic,
         ReportForm::Full => Printed::Full,
-        ReportForm::Auto if shows_stdout() => Printed::Full,
-        ReportForm::Auto => Printed::Classic,
+        ReportForm::Answer => Printed::Answer,
     }
 }
 
 fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
+    let screen = Screen { columns: terminal::columns(), colours: args.colour.of(&io::stdout()) };
     match form(args) {
         Printed::Document => out.write_all(document.without_secrets().json().as_bytes()),
         Printed::Steps => out.write_all(steps_of(document).as_bytes()),
         Printed::Classic => out.write_all(document.text(false).as_bytes()),
-        Printed::Full => {
-            let colours = args.colour.of(&io::stdout());
-            let Document { plan, summary, .. } = document;
-            if args.report == ReportForm::Auto && no_reply(plan, summary).is_some() {
-                // On a terminal, the one sentence says more than all the zeros.
-                return write!(out, "{}", answer(document, colours));
-            }
-            let screen = Screen { columns: terminal::columns(), colours };
-            write!(out, "{}{}", document.body(screen), document.ending(screen))
+        // On a terminal, the one sentence says more than all the zeros.
+        Printed::Full
+            if args.report == ReportForm::Auto && no_reply(&document.plan, &document.summary).is_some() =>
+        {
+            out.write_all(document.answer(screen).as_bytes())
         }
+        Printed::Full => write!(out, "{}{}", document.body(screen), document.ending(screen)),
+        Printed::Answer => out.write_all(document.answer(screen).as_bytes()),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Against, Comparison, Method, Overall, RowVerdict, Subject, Trial, Turns, Unit};
 use crate::forms::Screen;
 use crate::grid::{Column, Grid, widths, wrapped};
-use crate::number::{count, time};
+use crate::number::{counted, time};
 
 const WRITES: &str = "writing to a string succeeds";
 
@@ -44,7 +44,10 @@ const FIGURE_WIDTH: usize = 9;
 fn write_rounds(out: &mut String, turns: &Turns, screen: Screen) {
     let mut columns = vec![Column::new("round", "", ROUND_WIDTH)];
     for (_, title, _, rank) in OF_ROUNDS {
-        columns.extend(["base", "new"].map(|side| Column::new(title, side, FIGURE_WIDTH).rank(rank)));
+        let column = |side| {
+            Column::new(title, side, FIGURE_WIDTH).rank(rank).spare(if title == "p50" { 1 } else { 0 })
+        };
+        columns.extend(["base", "new"].map(column));
     }
     let grid = Grid::new(columns, "notes", screen.columns);
     out.push('\n');
@@ -104,12 +107,12 @@ fn write_subjects(out: &mut String, base: &Subject, new: &Subject, screen: Scree
         Grid::new(vec![Column::new("", "", 4).text(), Column::new("", "", width).text()], "", screen.columns);
     for (role, subject) in [("base", base), ("new", new)] {
         let Subject { name, target, duration_s, replies, verdict, conclusion, ranks, .. } = subject;
-        let (length, replies) = (time(duration_s * 1e3), count(*replies));
+        let (length, replies) = (time(duration_s * 1e3), counted(*replies, "reply"));
         // A URL already names the server.
         let target = if name.starts_with(&target[..]) { String::new() } else { format!("{target}, ") };
         let fleet = ranks.map_or_else(String::new, |ranks| format!(", a fleet of {ranks}"));
         let conclusion = if conclusion.is_empty() { String::new() } else { format!("; {conclusion}") };
-        let what = format!("{target}{length}, {replies} replies, {verdict}{fleet}{conclusion}");
+        let what = format!("{target}{length}, {replies}, {verdict}{fleet}{conclusion}");
         *out += &grid.row(&[role, name], &what);
     }
 }
@@ -132,11 +135,11 @@ fn write_rows(out: &mut String, against: &Against, screen: Screen) {
     let [name, base, new, difference, change, interval] = widths(&cells);
     let columns = vec![
         Column::new("", "", name).text(),
-        Column::new("base", "", base),
-        Column::new("new", "", new),
+        Column::new("base", "", base).spare(1),
+        Column::new("new", "", new).spare(1),
         Column::new("difference", "", difference).rank(1),
         Column::new("change", "", change),
-        Column::new("95 % interval", "", interval),
+        Column::new("95 % interval", "", interval).spare(2),
     ];
     let grid = Grid::new(columns, "verdict", screen.columns);
     *out += &grid.head();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::in_flight;
-use crate::number::{count, fixed, percent, quantile_name, ratio, time};
+use crate::number::{count, counted, fixed, percent, quantile_name, ratio, time, were};
 use crate::places::{LimitSentence, Place};
 
 /// A finding about a run. Shares are of 1, rates are per second.
@@ -295,7 +295,8 @@ impl Display for Finding {
             ),
             Self::Unstamped { replies, share } => write!(
                 f,
-                "{replies} replies ({}) have no kernel time stamp; their times include the wait until they were read",
+                "{} ({}) came without a kernel time stamp; the wait until reading is part of the times",
+                counted(replies, "reply"),
                 percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
@@ -312,12 +313,15 @@ impl Display for Finding {
             ),
             Self::ArrivalsSkipped { arrivals, share } => write!(
                 f,
-                "{arrivals} arrivals ({}) were skipped because --max-connections were open",
-                percent(share)
+                "{} ({}) {} skipped because --max-connections were open",
+                counted(arrivals, "arrival"),
+                percent(share),
+                were(arrivals)
             ),
             Self::ArrivalsHeld { arrivals } => write!(
                 f,
-                "{arrivals} arrivals waited at the limit on open connections; the wait is part of their latency"
+                "{} waited at the limit on open connections; the wait is part of the latency",
+                counted(arrivals, "arrival")
             ),
             Self::ClientLimit { place, places, longest_ms, rate, kept_ms, needed, .. } => {
                 LimitSentence { place, places, longest_ms, rate, kept_ms, needed }.fmt(f)
@@ -333,12 +337,13 @@ impl Display for Finding {
                 write!(f, "no visit started after the feed `{feed}` had no row left")
             }
             Self::Descriptors { connections } => {
-                write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")
+                let connections = counted(connections, "connection");
+                write!(f, "{connections} failed because no file descriptor was left (ulimit -n)")
             }
             Self::Ports { connections } => write!(
                 f,
-                "{connections} connections failed because no local port was left; more local addresses help \
-                 (--myaddr)"
+                "{} failed because no local port was left; more local addresses help (--myaddr)",
+                counted(connections, "connection")
             ),
             Self::DatagramsLost { received, own, sent } => {
                 // A server on this machine may have lost what was not for us.
@@ -356,14 +361,15 @@ impl Display for Finding {
             }
             Self::KeptWaiting { share, preempted } => write!(
                 f,
-                "a generator thread waited for a processor {} of the time and was preempted {preempted} times",
-                percent(share)
+                "a generator thread waited for a processor {} of the time and was preempted {}",
+                percent(share),
+                often(preempted)
             ),
             Self::Paused { share, longest_ms, times } => write!(
                 f,
-                "the generator was paused for {} of the time, {times} times, for up to {} ms: replies that came meanwhile \
-                 were read late",
+                "the generator was paused for {} of the time, {}, for up to {} ms: replies that came meanwhile were read late",
                 percent(share),
+                often(times),
                 fixed(longest_ms, 1)
             ),
             Self::FewSamples { samples, quantile } => {
@@ -372,15 +378,20 @@ impl Display for Finding {
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({}) were still unanswered when the run ended, the oldest after {} s: percentiles of \
+                "{} ({}) {} still unanswered when the run ended, the oldest after {} s: percentiles of \
                  answered calls leave them out; --drain lets them finish",
+                counted(calls, "call"),
                 percent(share),
+                were(calls),
                 fixed(longest_s, 3)
             ),
             Self::CallsNotMade { calls, share, connections } => write!(
                 f,
-                "{calls} planned calls ({}) were never made: the server closed their connections early ({connections})",
-                percent(share)
+                "{} ({}) {} never made: the server closed {} early",
+                counted(calls, "planned call"),
+                percent(share),
+                were(calls),
+                counted(connections, "connection")
             ),
             Self::InFlight { measured, by_law } => write!(
                 f,
@@ -389,7 +400,10 @@ impl Display for Finding {
                 in_flight::number(measured),
                 in_flight::number(by_law)
             ),
-            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
+            Self::LogIncomplete { calls } => {
+                let are = if calls == 1 { "is" } else { "are" };
+                write!(f, "{} {are} missing from the call log", counted(calls, "call"))
+            }
             Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),
             Self::NotResumed { asked, share } => write!(
                 f,
@@ -416,5 +430,14 @@ impl Display for Finding {
                 percent(ratio(f64::from(ranks), f64::from(size)))
             ),
         }
+    }
+}
+
+/// A number of times in words.
+fn often(times: u64) -> String {
+    match times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        times => format!("{} times", count(times)),
     }
 }

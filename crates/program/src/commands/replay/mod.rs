@@ -67,10 +67,8 @@ fn run(program: &Program, args: &ReplayArgs) -> Result<ExitCode, ExitCode> {
         return program.print(shown.as_bytes()).map(|()| ExitCode::SUCCESS);
     }
     let mut run = args.run.clone();
-    if run.report == ReportForm::Auto {
-        // No script knows this command from the classic tool.
-        run.report = ReportForm::Full;
-    }
+    // No script knows this command from the classic tool.
+    run.report = run.report.or(ReportForm::Answer, ReportForm::Full);
     if !is_model {
         // Nothing plays the part of prompts.
         run.brought.clear();

@@ -39,7 +39,7 @@ pub const COMMAND: Command<ReplayArgs, Args> = Command {
 };
 
 const LOAD: &[Opt<ReplayArgs>] = &[
-    Opt::with_value("speed", "X", "makes time run X times as fast as in the recording")
+    Opt::with_value("speed", "X", "makes time run X times as fast").common()
         .details(&[
             "A request that was recorded T seconds after the first is due T/X seconds after the start. Default: 1.",
         ])
@@ -50,7 +50,7 @@ const LOAD: &[Opt<ReplayArgs>] = &[
             );
             Ok(())
         }),
-    Opt::with_value("copies", "N", "makes N clients of each client of the recording")
+    Opt::with_value("copies", "N", "makes N clients of each recorded one").common()
         .details(&[
             "The others follow the first by fixed times within --spread. Twice the clients are another load than twice \
              the speed: each keeps its own pace. Default: 1.",
@@ -66,16 +66,16 @@ const LOAD: &[Opt<ReplayArgs>] = &[
             args.spread = Some(Duration::from_secs_f64(seconds(value)?));
             Ok(())
         }),
-    Opt::flag("independent", "takes requests for independent of each other: any connection takes any")
+    Opt::flag("independent", "treats requests as independent of each other").common()
         .details(&[
-            "Otherwise the requests of a client are made in their order, over connections of its own, with the cookies \
+            "Any connection then takes any of them. Otherwise the requests of a client are made in their order, over connections of its own, with the cookies \
              that it is given.",
         ])
         .apply(|args, _| {
             args.is_independent = true;
             Ok(())
         }),
-    Opt::with_value("connections", "N", "opens at most N connections for a client, or for all if independent")
+    Opt::with_value("connections", "N", "opens at most N connections for a client").common()
         .details(&[
             "A request that finds all of them busy waits, and its latency counts that. Default: 6, over HTTP/2 1; \
              as many as are needed with --independent. Those that are idle for 60 s are closed.",
@@ -87,8 +87,8 @@ const LOAD: &[Opt<ReplayArgs>] = &[
 ];
 
 const REQUESTS: &[Opt<ReplayArgs>] = &[
-    Opt::flag("allow-unsafe", "makes requests of all methods, not of GET and HEAD alone")
-        .details(&["Others may change what the server holds. What is left out is counted."])
+    Opt::flag("allow-unsafe", "makes requests of all methods").common()
+        .details(&["Without it, requests of GET and HEAD alone are made. Others may change what the server holds. What is left out is counted."])
         .apply(|args, _| {
             args.allows_unsafe = true;
             Ok(())
@@ -96,8 +96,8 @@ const REQUESTS: &[Opt<ReplayArgs>] = &[
     Opt::with_value(
         "body-for",
         "'METHOD PATH=FILE'",
-        "sends this file with requests that were recorded without a body",
-    )
+        "sends this file with requests without a body",
+    ).common()
     .repeatable()
     .details(&[
         "PATH is that of the requests, without a query; with `*` at its end, all that begin so. Content-Type follows \
@@ -117,12 +117,13 @@ const REQUESTS: &[Opt<ReplayArgs>] = &[
 ];
 
 const RECORDING: &[Opt<ReplayArgs>] = &[
-    Opt::with_value("format", "FORMAT", "reads a log in this format").details(recordings::FORMAT).apply(
-        |args, value| {
+    Opt::with_value("format", "FORMAT", "reads a log in this format")
+        .common()
+        .details(recordings::FORMAT)
+        .apply(|args, value| {
             args.format = Some(recordings::format(value)?.1);
             Ok(())
-        },
-    ),
+        }),
     Opt::with_value("client-by", "PARTS", "tells clients apart by address, agent and user, joined by `+`")
         .details(recordings::CLIENT_BY)
         .apply(|args, value| {
@@ -138,11 +139,10 @@ const RECORDING: &[Opt<ReplayArgs>] = &[
 ];
 
 const GENERAL: &[Opt<ReplayArgs>] = &[
-    Opt::flag("dry-run", "prints what the recording has and the first requests, and ends; nothing is sent")
-        .apply(|args, _| {
-            args.shows_only = true;
-            Ok(())
-        }),
+    Opt::flag("dry-run", "prints the first requests and sends nothing").common().apply(|args, _| {
+        args.shows_only = true;
+        Ok(())
+    }),
     Opt::help(),
 ];
 

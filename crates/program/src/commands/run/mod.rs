@@ -50,7 +50,7 @@ fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode
     let file = read(args, &text, &mut files).map_err(|problems| tell(program, &problems))?;
     options::check_variables(args, &file).map_err(stop)?;
     let mut joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
-    report_in_full(&mut joined);
+    choose_report(&mut joined);
     joined.asks_nobody = args.checks_only || args.shows_only;
     let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
@@ -96,7 +96,7 @@ fn run_options(
     let mut joined = Args::default();
     joined.parse(&line).map_err(stop)?;
     joined.notices.iter().for_each(|notice| program.warn(notice));
-    report_in_full(&mut joined);
+    choose_report(&mut joined);
     joined.asks_nobody = args.checks_only;
     let plan = planning::plan(program, &joined, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
@@ -108,11 +108,9 @@ fn run_options(
     runner::run(program, &joined, plan, read)
 }
 
-/// Has the full report printed everywhere: no script knows this command from the classic tool.
-fn report_in_full(args: &mut Args) {
-    if args.report == ReportForm::Auto {
-        args.report = ReportForm::Full;
-    }
+/// Prints the answer on a terminal and the full report elsewhere: no script knows this command from the classic tool.
+fn choose_report(args: &mut Args) {
+    args.report = args.report.or(ReportForm::Answer, ReportForm::Full);
 }
 
 fn nothing_is_wrong(program: &Program, args: &RunArgs) -> ExitCode {

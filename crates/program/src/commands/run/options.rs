@@ -38,13 +38,13 @@ pub const COMMAND: Command<RunArgs, Args> = Command {
 };
 
 const WORKLOAD: &[Opt<RunArgs>] = &[
-    Opt::with_value("base", "URL", "sets the variable {{base}}: the server that steps begin their URLs with")
+    Opt::with_value("base", "URL", "sets {{base}}, the server that URLs begin with").common()
         .details(&["Takes the place of `base` in the file."])
         .apply(|args, value| {
             args.base = Some(text(value)?);
             Ok(())
         }),
-    Opt::with_value("variable", "NAME=VALUE", "sets a variable to a constant; may be given more than once")
+    Opt::with_value("variable", "NAME=VALUE", "sets a variable; may be given more than once").common()
         .repeatable()
         .apply(|args, value| {
             let text = text(value)?;
@@ -55,13 +55,13 @@ const WORKLOAD: &[Opt<RunArgs>] = &[
             args.variables.push((name.to_owned(), given.to_owned()));
             Ok(())
         }),
-    Opt::with_value("seed", "N", "draws other random choices, think times, rows and UUIDs")
-        .details(&["Runs with the same seed make the same visits, on any number of threads. Default: 0."])
+    Opt::with_value("seed", "N", "draws other random choices").common()
+        .details(&["Think times, rows and UUIDs are such choices. Runs with the same seed make the same visits, on any number of threads. Default: 0."])
         .apply(|args, value| {
             args.seed = Some(value.unsigned().ok_or_else(|| value.expected("a whole number"))?);
             Ok(())
         }),
-    Opt::with_value("visits", "N", "makes at most this many visits")
+    Opt::with_value("visits", "N", "makes at most this many visits").common()
         .details(&["Without it, and without anything else that says when to end, one visit is made."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|&count| count > 0);
@@ -71,11 +71,11 @@ const WORKLOAD: &[Opt<RunArgs>] = &[
 ];
 
 const TRYING: &[Opt<RunArgs>] = &[
-    Opt::flag("check", "reads all files, says everything that is wrong in them, and ends").apply(|args, _| {
+    Opt::flag("check", "checks all files and ends").common().details(&["Everything that is wrong in them is listed; nothing is sent."]).apply(|args, _| {
         args.checks_only = true;
         Ok(())
     }),
-    Opt::flag("dry-run", "prints the requests of the first visits and ends; nothing is sent")
+    Opt::flag("dry-run", "prints the first requests and sends nothing").common()
         .details(&[
             "The first three visits, or as many as --visits says. Values that replies would give are shown as \
              the names of their variables.",
@@ -84,9 +84,9 @@ const TRYING: &[Opt<RunArgs>] = &[
             args.shows_only = true;
             Ok(())
         }),
-    Opt::flag("trace", "shows each step as it is judged: request, status, captures and checks")
+    Opt::flag("trace", "shows each step as it is judged").common()
         .details(&[
-            "On standard error. With --visits 1, the way to see what a file does. Printing takes time: do not \
+            "Request, status, captures and checks. On standard error. With --visits 1, the way to see what a file does. Printing takes time: do not \
              measure with it.",
         ])
         .apply(|args, _| {
@@ -100,6 +100,7 @@ const RESULTS: &[Opt<RunArgs>] = &[Opt::with_value(
     "FILE",
     "writes the figures of each step as CSV",
 )
+.common()
 .details(&[
     "A row for each step in each load phase, then a row for each step in the whole run, which have an empty \
          phase. `-` writes them to standard output, which then carries nothing else.",
