@@ -109,12 +109,16 @@ fn left(elapsed: Duration, done: usize, all: usize) -> Option<String> {
     if done == 0 {
         return None;
     }
-    let seconds = elapsed.as_secs_f64() / done as f64 * all.saturating_sub(done) as f64;
-    Some(match seconds {
+    Some(in_words(elapsed.as_secs_f64() / done as f64 * all.saturating_sub(done) as f64))
+}
+
+/// A time that is a guess, in words.
+pub(crate) fn in_words(seconds: f64) -> String {
+    match seconds {
         seconds if seconds < 90.0 => format!("{seconds:.0} s"),
         seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
         seconds => format!("{:.1} h", seconds / 3600.0),
-    })
+    }
 }
 
 #[cfg(test)]

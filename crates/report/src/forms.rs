@@ -3,6 +3,7 @@
 use crate::colours::Colours;
 use crate::grid::fitted;
 use crate::read::Kind;
+use crate::table::narrowed;
 
 /// A form of a document, as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +67,7 @@ impl Screen {
     /// Breaks lines that are longer than those of the screen.
     pub(crate) fn fitted(self, text: String) -> String {
         match self.columns {
-            Some(columns) => fitted(&text, columns),
+            Some(columns) => fitted(&narrowed(&text, columns), columns),
             None => text,
         }
     }

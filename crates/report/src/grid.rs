@@ -5,17 +5,20 @@ use std::fmt::Write as _;
 /// Space between columns.
 const GAP: usize = 2;
 
-/// Minimum width of the last column for which other columns are left out, and that which it has in any case.
+/// Minimum width of the last column, for which other columns are left out. If that is not enough, its words stand below their
+/// row, indented.
 const WORDS_MIN: usize = 18;
-const WORDS_LEAST: usize = 12;
+const WORDS_INDENT: usize = 4;
 
 /// A column of figures.
 pub(crate) struct Column {
     title: String,
     unit: &'static str,
     width: usize,
-    /// 0 if it is always shown; columns with a higher rank are left out first.
+    /// Above 0 if it makes way for the words: columns with a higher rank are left out first.
     rank: u8,
+    /// Above 0 if it makes way for other figures, in the same order.
+    spare: u8,
     is_text: bool,
 }
 
@@ -24,12 +27,17 @@ impl Column {
     pub(crate) fn new(title: impl Into<String>, unit: &'static str, width: usize) -> Self {
         let title = title.into();
         let width = width.max(length(&title)).max(length(unit));
-        Self { title, unit, width, rank: 0, is_text: false }
+        Self { title, unit, width, rank: 0, spare: 0, is_text: false }
     }
 
     /// Left out if there is no room: those with the highest rank first, and all of a rank together.
     pub(crate) fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
+    }
+
+    /// Left out if the figures alone do not fit, in the same order.
+    pub(crate) fn spare(self, spare: u8) -> Self {
+        Self { spare, ..self }
     }
 
     /// Aligned on the left.
@@ -53,21 +61,36 @@ impl Grid {
     pub(crate) fn new(columns: Vec<Column>, words: &'static str, room: Option<usize>) -> Self {
         let shown = vec![true; columns.len()];
         let mut grid = Self { columns, shown, words, room };
-        while room.is_some_and(|room| grid.indent() + WORDS_MIN > room) {
-            let ranks = grid.columns.iter().zip(&grid.shown).filter(|(_, shown)| **shown);
-            let Some(highest) = ranks.map(|(column, _)| column.rank).max().filter(|&rank| rank > 0) else {
+        grid.leave_out(WORDS_MIN, |column| column.rank);
+        grid.leave_out(0, |column| column.spare);
+        grid
+    }
+
+    /// Leaves out columns by this order until so many characters fit behind the others.
+    fn leave_out(&mut self, words: usize, order: fn(&Column) -> u8) {
+        while self.room.is_some_and(|room| self.indent() + words > room + if words == 0 { GAP } else { 0 }) {
+            let shown = self.columns.iter().zip(&self.shown).filter(|(_, shown)| **shown);
+            let Some(highest) = shown.map(|(column, _)| order(column)).max().filter(|&highest| highest > 0)
+            else {
                 break;
             };
-            let columns = grid.columns.iter().zip(&mut grid.shown);
-            columns.filter(|(column, _)| column.rank == highest).for_each(|(_, shown)| *shown = false);
+            let columns = self.columns.iter().zip(&mut self.shown);
+            columns.filter(|(column, _)| order(column) == highest).for_each(|(_, shown)| *shown = false);
         }
-        grid
+    }
+
+    /// Number of characters for words beside the figures; `None` if they stand below.
+    fn room_beside(&self) -> Option<usize> {
+        match self.room {
+            Some(room) => Some(room.saturating_sub(self.indent())).filter(|&beside| beside >= WORDS_MIN),
+            None => Some(usize::MAX),
+        }
     }
 
     /// Lines with the titles and the units.
     pub(crate) fn head(&self) -> String {
         let titles: Vec<&str> = self.columns.iter().map(|column| &column.title[..]).collect();
-        let mut out = self.row(&titles, self.words);
+        let mut out = self.row(&titles, if self.room_beside().is_some() { self.words } else { "" });
         if self.columns.iter().any(|column| !column.unit.is_empty()) {
             let units: Vec<&str> = self.columns.iter().map(|column| column.unit).collect();
             out += &self.row(&units, "");
@@ -89,17 +112,21 @@ impl Grid {
             }
             .expect("a String takes everything");
         }
-        let indent = self.indent();
-        let width = self.room.map_or(usize::MAX, |room| room.saturating_sub(indent).max(WORDS_LEAST));
-        let mut out = String::new();
+        let below = self.room.unwrap_or_default().saturating_sub(WORDS_INDENT);
+        let (width, indent) = match self.room_beside() {
+            Some(width) => (width, self.indent()),
+            None => (below, WORDS_INDENT),
+        };
+        let mut out = line;
         for (index, words) in wrapped(words, width).iter().enumerate() {
             match index {
-                0 => out = format!("{line}{:GAP$}{words}", ""),
-                _ => write!(out, "\n{:indent$}{words}", "").expect("a String takes everything"),
+                0 if self.room_beside().is_some() => write!(out, "{:GAP$}{words}", ""),
+                _ => write!(out, "\n{:indent$}{words}", ""),
             }
+            .expect("a String takes everything");
         }
-        let out = if out.is_empty() { line } else { out };
-        format!("{}\n", out.trim_end())
+        let lines = out.lines().map(|line| format!("{}\n", line.trim_end()));
+        lines.collect()
     }
 
     /// Column at which the words begin.
@@ -202,12 +229,13 @@ mod tests {
                                    answered; ports
         ");
         insta::assert_snapshot!(shown(Some(10)), @r"
-          rate  verdict  notes
-          [/s]
-           100  VALID    saturated:
-                         83 %
-                         answered;
-                         ports
+        rate  verdict
+        [/s]
+         100  VALID
+            saturated:
+            83 %
+            answered;
+            ports
         ");
     }
 

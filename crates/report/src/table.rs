@@ -62,6 +62,33 @@ pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::
     writeln!(f, "{:>TIME_WIDTH$}", "samples")
 }
 
+/// Leaves out columns of the tables of times in a text until they fit this screen. Each goes on to an empty line.
+pub(crate) fn narrowed(text: &str, columns: usize) -> String {
+    let width = TIME_NAME_WIDTH + TIME_WIDTH * SPARE.len();
+    let missing = width.saturating_sub(columns).div_ceil(TIME_WIDTH);
+    let is_left_out = |place: usize| SPARE[place] > 0 && usize::from(SPARE[place]) <= missing;
+    let head: String =
+        ["mean"].iter().chain(&PERCENTILES).map(|name| format!("{name:>TIME_WIDTH$}")).collect();
+    let mut is_table = false;
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        is_table = (is_table && !line.is_empty()) || line.contains(&head);
+        let letters: Vec<char> = line.chars().collect();
+        let is_row = is_table && missing > 0 && letters.len() == width;
+        for (at, letter) in letters.iter().enumerate() {
+            let place = at.checked_sub(TIME_NAME_WIDTH).map(|at| at / TIME_WIDTH);
+            if !is_row || !place.is_some_and(is_left_out) {
+                out.push(*letter);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Order in which columns are left out where there is no room: mean, then p50 to max, then the number of samples. 0: never.
+const SPARE: [u8; 8] = [2, 0, 4, 1, 0, 3, 0, 5];
+
 /// Writes a row, to three significant digits in a unit that fits, but no finer than 1 µs.
 ///
 /// A percentile without enough samples (p99.9 of fewer than 1000) shows as `n/a`.

@@ -374,7 +374,7 @@ fn write_scenarios(out: &mut String, figures: &VisitFigures, room: Option<usize>
         Column::new("visits", "completed", 9),
         Column::new("", "abandoned", 9),
         Column::new("", "cut", 6).rank(2),
-        Column::new("duration", "p50 ms", 9),
+        Column::new("duration", "p50 ms", 9).spare(1),
         Column::new("", "p90 ms", 9).rank(1),
         Column::new("", "p99 ms", 9),
     ];
@@ -401,15 +401,18 @@ fn write_scenarios(out: &mut String, figures: &VisitFigures, room: Option<usize>
 
 /// Calls of each step: of the whole run, then phase by phase, scenario by scenario.
 fn write_steps(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
-    let mut columns =
-        vec![Column::new("calls", "", 7), Column::new("errors", "", 6), Column::new("checks", "failed", 6)];
+    let mut columns = vec![
+        Column::new("calls", "", 7),
+        Column::new("errors", "", 6),
+        Column::new("checks", "failed", 6).spare(2),
+    ];
     let first = figures.first();
     if let Some(first) = first {
-        columns.push(Column::new(first.title(), "p50 ms", 8));
-        columns.push(Column::new(first.title(), "p99 ms", 8));
+        columns.push(Column::new(first.title(), "p50 ms", 8).spare(4));
+        columns.push(Column::new(first.title(), "p99 ms", 8).spare(3));
     }
     columns.extend([
-        Column::new("latency", "p50 ms", 8),
+        Column::new("latency", "p50 ms", 8).spare(1),
         Column::new("latency", "p99 ms", 8),
         Column::new("service", "p50 ms", 8).rank(2),
         Column::new("service", "p99 ms", 8).rank(1),

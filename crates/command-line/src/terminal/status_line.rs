@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal};
 
+use rustix::termios::tcgetwinsize;
+
+use crate::terminal::USUAL_COLUMNS;
 use crate::terminal::display::Display;
 use crate::terminal::lines::BEGIN_LINE;
 
@@ -22,12 +25,14 @@ impl StatusLine {
         Self { terminal: io::stderr().is_terminal().then(Display::open), has_shown: false }
     }
 
-    /// Shows this instead of what was shown before.
+    /// Shows this instead of what was shown before, as far as the terminal is wide: a second row would stay.
     pub fn show(&mut self, text: &str) {
         if let Some(terminal) = &self.terminal {
             self.has_shown = true;
+            let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+            let shown: String = text.chars().take(columns.checked_sub(1).unwrap_or(USUAL_COLUMNS)).collect();
             // Nobody misses it if it cannot be shown.
-            terminal.show(format!("{CLEAR_LINE}{text}").as_bytes());
+            terminal.show(format!("{CLEAR_LINE}{shown}").as_bytes());
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn body(capacity: &CapacityReport, screen: Screen) -> String {
     if let Some(ranks) = capacity.trials.first().and_then(|trial| trial.ranks) {
         write!(out, "; a fleet of {ranks}").expect(WRITES);
     }
-    out.push('\n');
+    let mut out = screen.fitted(out + "\n");
     if !capacity.trials.is_empty() {
         let objectives = capacity.objectives();
         let grid = grid(&objectives, screen);
@@ -82,8 +82,13 @@ pub(super) fn headline(capacity: &CapacityReport) -> String {
             None => format!("capacity unknown ({end})"),
         },
         (_, Some(Interval { rate: figure, low, high }), _) => {
-            let end = if end.is_empty() { end } else { format!("; {end}") };
-            format!("capacity {} {unit} (95 %: {} to {}{end})", rate(figure), rate(low), rate(high))
+            let further: Vec<String> = [end]
+                .into_iter()
+                .filter(|end| !end.is_empty())
+                .chain(passed_above(capacity, figure))
+                .collect();
+            let further: String = further.iter().map(|words| format!("; {words}")).collect();
+            format!("capacity {} {unit} (95 %: {} to {}{further})", rate(figure), rate(low), rate(high))
         }
         (_, None, Some(least)) => format!("capacity at least {} {unit} ({end})", rate(least)),
         (_, None, None) => match unclear(capacity) {
@@ -94,6 +99,31 @@ pub(super) fn headline(capacity: &CapacityReport) -> String {
             None => format!("capacity unknown ({end})"),
         },
     }
+}
+
+/// Reason why the capacity is lower than a rate that was sustained: the trial was too short to show that it was too much, or
+/// others contradict it.
+fn passed_above(capacity: &CapacityReport, figure: f64) -> Option<String> {
+    let within = capacity.trials.iter().filter(|trial| trial.outcome == CapacityOutcome::Within);
+    let passed = within.max_by(|one, other| one.offered.total_cmp(&other.offered))?;
+    // To the digits that are shown.
+    if rate(passed.offered) == rate(figure) || passed.offered < figure {
+        return None;
+    }
+    let failed = capacity.trials.iter().filter(|trial| trial.outcome.is_beyond());
+    let failed =
+        failed.map(|trial| trial.offered).filter(|&offered| offered <= passed.offered).min_by(f64::total_cmp);
+    Some(match failed {
+        Some(failed) => format!("{} passed a trial, {} did not", rate(passed.offered), rate(failed)),
+        None => {
+            let excess = fine_percent(passed.offered / figure - 1.0);
+            let length = time(passed.length_s * 1e3);
+            format!(
+                "{} passed, as {length} are too short to show an excess of {excess}",
+                rate(passed.offered)
+            )
+        }
+    })
 }
 
 /// Highest rate of a trial in which nothing was missed, with too few samples to tell whether the rate was sustained.
@@ -119,11 +149,11 @@ const FIGURE_WIDTH: usize = 8;
 /// A row for each trial, with a column for each objective.
 fn grid(objectives: &[Objective], screen: Screen) -> Grid {
     let columns = [
-        Column::new("trial", "", 0),
+        Column::new("trial", "", 0).spare(2),
         Column::new("rate", "", RATE_WIDTH),
         Column::new("length", "", "100.0 s".len()).rank(2),
         Column::new("offered", "", RATE_WIDTH).rank(1),
-        Column::new("answered", "", RATE_WIDTH),
+        Column::new("answered", "", RATE_WIDTH).spare(1),
         Column::new("backlog", "", "+100.0 %".len()).rank(3),
     ];
     let metrics =

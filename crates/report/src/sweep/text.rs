@@ -16,7 +16,7 @@ const WRITES: &str = "a String takes everything";
 
 /// Subject and rows.
 pub(crate) fn body(sweep: &Sweep, screen: Screen) -> String {
-    let mut out = head(sweep);
+    let mut out = screen.fitted(head(sweep));
     let steps = final_steps(sweep);
     if !steps.is_empty() {
         let grid = grid(sweep, screen);
@@ -74,6 +74,9 @@ const RATE_WITH_MARGIN_WIDTH: usize = 18;
 const TIME_WIDTH: usize = 8;
 const SHARE_WIDTH: usize = 7;
 
+/// Width of a terminal below which the first column has a short title.
+const NARROW: usize = 60;
+
 /// The table. Columns that say less are left out where there is no room: they are in the other forms.
 fn grid(sweep: &Sweep, screen: Screen) -> Grid {
     let settings = &sweep.settings;
@@ -82,13 +85,16 @@ fn grid(sweep: &Sweep, screen: Screen) -> Grid {
     let waits = match waits(&sweep.plan) {
         Some([first, late, gap]) => vec![
             Column::new(first, "", TIME_WIDTH).rank(1),
-            Column::new(late, "", TIME_WIDTH),
+            Column::new(late, "", TIME_WIDTH).spare(4),
             Column::new(gap, "", TIME_WIDTH).rank(1),
         ],
         None => vec![Column::new("response", "", TIME_WIDTH).rank(3)],
     };
+    // The line above names the unit.
+    let is_narrow = screen.columns.is_some_and(|columns| columns < NARROW);
+    let title = if is_narrow { "rate".to_owned() } else { format!("{}/s", sweep.unit().name()) };
     let mut columns = vec![
-        Column::new(format!("{}/s", sweep.unit().name()), "", rates.max().unwrap_or(0)),
+        Column::new(title, "", rates.max().unwrap_or(0)),
         Column::new("achieved", "", RATE_WIDTH).rank(2),
         Column::new("replies/s", "", replies),
         Column::new("min", "", RATE_WIDTH).rank(4),
@@ -97,10 +103,10 @@ fn grid(sweep: &Sweep, screen: Screen) -> Grid {
     ];
     columns.extend(waits);
     columns.extend([
-        Column::new("p50", "", TIME_WIDTH),
+        Column::new("p50", "", TIME_WIDTH).spare(3),
         Column::new("p99", "", TIME_WIDTH),
-        Column::new("errors", "", SHARE_WIDTH),
-        Column::new("verdict", "", "SUSPECT".len()).text(),
+        Column::new("errors", "", SHARE_WIDTH).spare(1),
+        Column::new("verdict", "", "SUSPECT".len()).text().spare(2),
     ]);
     Grid::new(columns, "notes", screen.columns)
 }

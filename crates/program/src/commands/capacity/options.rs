@@ -40,10 +40,10 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
     Opt::with_value(
         "slo",
         "OBJECTIVES",
-        "sets objectives for the server, such as 'p99<50ms, errors<0.1%'; required",
-    )
+        "sets objectives, such as 'p99<50ms, errors<0.1%'",
+    ).common()
     .details(&[
-        "Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given \
+        "Required. Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given \
          again. Figures: p50, p99.9 and the like, mean, min and max of the latency, or of the clock named \
          before a dot: service, response, transfer, connect, handshake, session. Shares of the calls: \
          errors, failed, unexpected, 1xx to 5xx.",
@@ -61,8 +61,8 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
     Opt::with_value(
         "search",
         "rate|request-rate",
-        "searches for a rate of connections or sessions, or of calls over kept connections",
-    )
+        "searches for a rate of connections, or of calls",
+    ).common()
     .details(&[
         "Default: rate, which is what --rate sets in a run. request-rate is what --request-rate sets; \
          --concurrency then says how many connections share the calls.",
@@ -81,22 +81,22 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             args.start = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
+    Opt::with_value("min-rate", "RATE", "tries no lower rate").common()
         .details(&[
-            "Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is \
+            "If that is too high, the exit status is 4. Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is \
              given, but no more than 1 or --start.",
         ])
         .apply(|args, value| {
             args.min_rate = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
-        .details(&["Default: as much as this client can offer."])
+    Opt::with_value("max-rate", "RATE", "tries no higher rate").common()
+        .details(&["The search ends if that is sustained. Default: as much as this client can offer."])
         .apply(|args, value| {
             args.max_rate = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("precision", "P%", "ends when the 95 % interval is within P % to either side")
+    Opt::with_value("precision", "P%", "ends when the 95 % interval is within ± P %").common()
         .details(&["Default: 3%. Range: 0.1% to 50%."])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).unwrap_or_default();
@@ -112,6 +112,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
 
 const TRIALS: &[Opt<CapacityArgs>] = &[
     Opt::with_value("trials", "N", "makes at most N trials")
+        .common()
         .details(&["Default: 20. The figure is then as exact as they made it."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
@@ -130,6 +131,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
             Ok(())
         }),
     Opt::with_value("trial-max", "X", "measures no trial for longer than X seconds")
+        .common()
         .details(&[
             "Default: 10, or up to 60 at low rates, for as many calls as a trial needs. Load is offered \
              for a fifth of a trial, 2 s at most, before it is measured (longer where replies take long; \

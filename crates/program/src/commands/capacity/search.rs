@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use httperf_command_line::args::Args;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Clock, Metric};
-use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, Cause, End, Found};
+use httperf_report::capacity::{self, CapacityOutcome, CapacityReport, CapacitySettings, Cause, End, Found};
 use httperf_report::{Finding, calls_beyond_bound};
 use httperf_stats::{Summary, search as rates};
 
 use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
 use crate::commands::sweep::ports::Ports;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::runner::trials::{Span, Trial, Trials};
 use crate::runner::{Runner, probe};
 
@@ -188,6 +188,10 @@ impl Search {
             "trial {number} of {} at most: {} {unit}/s for {seconds:.1} s",
             self.capacity.settings.trials, trial.rate
         );
+        let what = match self.time_left(trial) {
+            Some(seconds) => format!("{what}, about {} left", progress::in_words(seconds)),
+            None => what,
+        };
         let waiting = format!("{what}: waiting for local ports");
         let planned = self.trial(trial);
         if let Some(lacking) = self.await_ports(&planned, runner, &mut || progress.show(&waiting)) {
@@ -233,6 +237,19 @@ impl Search {
             }
         }
         Ok(())
+    }
+
+    /// Time in seconds until the capacity is known as precisely as asked, if each trial halves the interval; `None` before
+    /// there is one.
+    fn time_left(&self, trial: rates::Trial) -> Option<f64> {
+        let CapacitySettings { precision, trials, trial_max_s, pause_s, .. } = self.capacity.settings;
+        let interval = self.capacity.found.capacity?;
+        let half_width = (interval.high / interval.low).ln() / 2.0;
+        let left = trials.saturating_sub(self.capacity.trials.len() as u32);
+        let halvings = (half_width / precision).log2().ceil().clamp(1.0, left.into());
+        let phases = self.capacity.plan.phases;
+        let each = trial_max_s.max(trial.length.as_secs_f64()) + pause_s + phases.warmup.as_secs_f64();
+        Some(halvings * each)
     }
 
     /// The end of a search that cannot go on: somebody asked for it, or a rank of the fleet is gone.
