@@ -21,16 +21,20 @@ pub enum HelpForm {
 #[must_use]
 pub fn text(command: &Description, program: &str, form: HelpForm, width: usize) -> String {
     let layout = Layout { width };
-    let mut out = format!("Usage: {program} {}\n", synopsis(command));
+    let mut out = String::new();
+    layout.usage(&mut out, &format!("{program} {}", synopsis(command)));
     layout.paragraph(&mut out, command.summary);
     let common: Vec<_> =
         command.groups.iter().flat_map(|group| &group.options).filter(|option| option.is_common).collect();
     let form = if form == HelpForm::Short && common.is_empty() { HelpForm::All } else { form };
     match form {
         HelpForm::Short => {
-            out.push_str("\nThe most important options:\n");
-            common.into_iter().for_each(|option| layout.short_entry(&mut out, option));
-            examples(&mut out, command);
+            layout.common(&mut out, &common);
+            let lines = command.examples.iter().map(|example| format!("  {}\n", example.line));
+            let lines: String = lines.filter(|line| line.len() <= width).collect();
+            if !lines.is_empty() {
+                out = out + "\n" + &lines;
+            }
         }
         HelpForm::All => layout.groups(&mut out, command, Layout::short_entry),
         HelpForm::Long => {
@@ -38,17 +42,21 @@ pub fn text(command: &Description, program: &str, form: HelpForm, width: usize) 
             layout.groups(&mut out, command, Layout::long_entry);
         }
     }
-    if !command.subcommands.is_empty() {
+    if form != HelpForm::Short && !command.subcommands.is_empty() {
         out.push_str("\nCommands:\n");
         for &(name, summary) in &command.subcommands {
             layout.entry(&mut out, &format!("      {name}"), summary);
         }
     }
     let more = match form {
-        HelpForm::Short => format!(
-            "`{program} -h all` lists all options, `{program} --help` explains them, and `{program} help` lists what can \
-             be done."
-        ),
+        HelpForm::Short if command.also.is_empty() => {
+            format!("All options: `{program} -h all`, with explanations: `{program} --help`.")
+        }
+        HelpForm::Short => {
+            format!(
+                "All options: `{program} -h all`, explained: `--help`. It also takes those of a run: `httperf -h`."
+            )
+        }
         HelpForm::All => format!("`{program} --help` says more about each option."),
         HelpForm::Long => return out,
     };
@@ -134,6 +142,14 @@ impl Layout {
         }
     }
 
+    fn usage(self, out: &mut String, words: &str) {
+        const START: &str = "Usage: ";
+        let indent = START.len();
+        for (number, line) in wrap(words, self.width - indent).iter().enumerate() {
+            writeln!(out, "{:indent$}{line}", if number == 0 { START } else { "" }).expect(WRITES);
+        }
+    }
+
     fn groups(self, out: &mut String, command: &Description, entry: fn(Self, &mut String, &OptDescription)) {
         for group in &command.groups {
             write!(out, "\n{}:\n", group.title).expect(WRITES);
@@ -146,13 +162,28 @@ impl Layout {
         }
     }
 
+    /// The most important options, in columns as narrow as they can be.
+    fn common(self, out: &mut String, options: &[&OptDescription]) {
+        let term = |option: &OptDescription| format!("  {}", option.long_synopsis());
+        let widest = options.iter().map(|&option| term(option).len() + 2).max().unwrap_or(0);
+        out.push('\n');
+        for option in options {
+            self.columns(out, &term(option), option.help, widest.min(COLUMN));
+        }
+    }
+
     fn short_entry(self, out: &mut String, option: &OptDescription) {
         self.entry(out, &aligned_synopsis(option), option.help);
     }
 
     /// A term with its description, in two columns where there is room for them.
     fn entry(self, out: &mut String, term: &str, description: &str) {
-        let column = if self.width < COLUMN + DESCRIPTION_MIN { INDENT } else { COLUMN };
+        self.columns(out, term, description, COLUMN);
+    }
+
+    /// The same with this column for descriptions.
+    fn columns(self, out: &mut String, term: &str, description: &str, column: usize) {
+        let column = if self.width < column + DESCRIPTION_MIN { INDENT } else { column };
         let mut lines = wrap(description, self.width - column).into_iter();
         if term.len() < column {
             let first = lines.next().unwrap_or_default();

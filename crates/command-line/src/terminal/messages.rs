@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use crate::grammar::{Description, ParseStop, help};
+use crate::grammar::help::{self, HelpForm};
+use crate::grammar::{Description, ParseStop};
 use crate::terminal::lines::complain;
+use crate::terminal::pager;
 
 /// The name that prefixes messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,13 +154,19 @@ impl Program {
                 complain(&[&self.typed[..], b": ", &message[..], b"\n"].concat());
                 ExitCode::FAILURE
             }
-            ParseStop::Rejected { message, status } => {
+            ParseStop::Rejected { message, plain, status } => {
+                let is_read = self.is_subcommand || io::stderr().is_terminal();
+                let message = plain.as_ref().filter(|_| is_read).unwrap_or(message);
                 self.say_bytes(&[b": ", &message[..]].concat());
                 ExitCode::from(*status)
             }
             ParseStop::Print(text) => self.print_and_exit(text),
             ParseStop::Help(form) => {
-                self.print_and_exit(&help::text(command, &self.name_text(), *form, help::width()))
+                let text = help::text(command, &self.name_text(), *form, help::width());
+                match form {
+                    HelpForm::Short => self.print_and_exit(&text),
+                    HelpForm::All | HelpForm::Long => self.read_out(&text),
+                }
             }
             ParseStop::Version => self.print_and_exit(&format!("{}\n", self.version())),
         }
@@ -168,6 +176,12 @@ impl Program {
     fn version(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         format!("{}: httperf-{version} compiled without DEBUG without TIME_SYSCALLS.", self.name_text())
+    }
+
+    /// Shows a text that may be long, and returns the exit status.
+    pub fn read_out(&self, text: &str) -> ExitCode {
+        pager::show(text);
+        self.print_and_exit(text)
     }
 
     fn print_and_exit(&self, text: &str) -> ExitCode {

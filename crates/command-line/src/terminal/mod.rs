@@ -4,10 +4,13 @@ pub mod colour;
 pub mod display;
 pub mod lines;
 pub mod messages;
+mod pager;
 pub mod status_line;
 
 use std::env;
 use std::io::{self, IsTerminal};
+
+use rustix::termios::{Winsize, tcgetwinsize};
 
 /// The width of a terminal unless it says otherwise.
 pub const USUAL_COLUMNS: usize = 80;
@@ -25,7 +28,14 @@ pub fn is_below_mpirun() -> bool {
 
 /// The width of the terminal on standard output, if there is one that says.
 pub fn columns() -> Option<usize> {
-    let stdout = io::stdout();
-    let size = shows_stdout().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
-    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+    size().map(|size| size.ws_col.into()).filter(|&columns| columns > 0)
+}
+
+/// The height of that terminal.
+pub(crate) fn rows() -> Option<usize> {
+    size().map(|size| size.ws_row.into()).filter(|&rows| rows > 0)
+}
+
+fn size() -> Option<Winsize> {
+    shows_stdout().then(|| tcgetwinsize(io::stdout()).ok()).flatten()
 }

@@ -8,6 +8,7 @@ use httperf_command_line::examples::{self, Example};
 use httperf_command_line::grammar::help::{self, HelpForm};
 use httperf_command_line::grammar::{self, Command, Description, Group, Opt, Order, ParseStop};
 use httperf_command_line::hints;
+use httperf_command_line::terminal::USUAL_COLUMNS;
 use httperf_command_line::terminal::messages::Program;
 
 use crate::commands::import;
@@ -38,9 +39,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let mut args = HelpArgs::default();
     let parsed = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args);
     match parsed.and_then(|()| topic(&args)) {
-        Ok(Topic::Tasks) => {
-            program.print(tasks().as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS)
-        }
+        Ok(Topic::Tasks) => program.read_out(&tasks()),
         Ok(Topic::Command(command)) if command.name.is_empty() => {
             program.stop(&command, &ParseStop::Help(HelpForm::Long))
         }
@@ -50,6 +49,47 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         Err(stop) => named.stop(&COMMAND.describe(), &stop),
     }
 }
+
+/// The first screen of who types the name of the program alone: what to type next.
+pub(crate) fn overview() -> String {
+    let purpose =
+        "httperf offers HTTP load on a schedule, whatever the server does, and measures what comes back.";
+    let mut text = help::wrap(purpose, help::width().min(USUAL_COLUMNS)).join("\n") + "\n\n";
+    for Example { purpose, line } in FIRST_LINES {
+        writeln!(text, "  {line}\n      {purpose}").expect("writing to a string succeeds");
+    }
+    text.push('\n');
+    for (title, commands) in OVERVIEW {
+        writeln!(text, "  {title:<10}{}", commands.join("  ")).expect("writing to a string succeeds");
+    }
+    text + "\nhttperf help          tasks, with a command line for each\n\
+            httperf -h            the most important options\n\
+            httperf help COMMAND  all about a command\n"
+}
+
+/// First command lines, with their purposes.
+const FIRST_LINES: [Example; 3] = [
+    Example {
+        purpose: "load of 200 connections per second, for ten seconds",
+        line: "httperf http://127.0.0.1:8080/ --rate 200 --duration 10s",
+    },
+    Example {
+        purpose: "the highest rate at which 99 % of the calls take less than 50 ms",
+        line: "httperf capacity http://127.0.0.1:8080/ --slo 'p99<50ms'",
+    },
+    Example {
+        purpose: "a server to try it on",
+        line: "httperf serve --listen 127.0.0.1:8080 --delay 20ms --capacity 500",
+    },
+];
+
+/// Commands by what they are for.
+const OVERVIEW: &[(&str, &[&str])] = &[
+    ("measure", &["run", "sweep", "capacity", "ab", "replay", "tls-lab", "idleconn", "rerun"]),
+    ("prepare", &["new", "import", "like", "serve", "doctor", "self-check", "fleet"]),
+    ("results", &["report", "plot", "compare", "merge", "schema"]),
+    ("other", &["help", "completions"]),
+];
 
 /// The subject of an explanation.
 enum Topic {
@@ -155,6 +195,18 @@ fn tasks() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_overview_fits_a_small_screen_and_names_every_command() {
+        let text = overview();
+        assert!(text.lines().count() <= 22 && text.lines().all(|line| line.len() <= 80), "{text}");
+        let mut named: Vec<&str> = OVERVIEW.iter().flat_map(|(_, commands)| *commands).copied().collect();
+        let all = super::super::SUBCOMMANDS.iter().map(|command| command.name);
+        let mut all: Vec<&str> = all.collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
+    }
 
     #[test]
     fn every_command_but_this_carries_out_a_task() {
