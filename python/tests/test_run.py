@@ -23,6 +23,15 @@ def test_a_run_is_measured(url: str) -> None:
     assert result.parts[0].command[3:] == (url, "--rate", "400", "--num-conns", "40")
 
 
+@pytest.mark.parametrize("start", ["", "httperf "])
+def test_a_command_line_is_split_as_a_shell_splits_it(url: str, start: str) -> None:
+    result = httperf.run(f"{start}--num-conns 2 --header 'X-Words: two words' {url}")
+    assert isinstance(result, Result)
+    assert result.summary.connections == 2
+    with pytest.raises(ValueError, match="No closing quotation"):
+        httperf.run(f"--header 'X-Words: {url}")
+
+
 def test_objectives_that_are_missed_are_a_status_and_not_a_failure(url: str) -> None:
     result = httperf.run([url, "--rate", "200", "--num-conns", "30", "--slo", "max<1us"], Result)
     assert result.exit_status == 4
@@ -36,7 +45,7 @@ def test_other_commands_return_their_documents(url: str) -> None:
     trials = ["--trials", "1", "--trial-min", "0.2", "--trial-max", "0.3", "--start", "100", "--max-rate", "200"]
     capacity = httperf.run(["capacity", url, "--slo", "p90<5s", *trials, *quick], Capacity)
     assert list(capacity.to_pandas()["rate"]) == [trial.rate for trial in capacity.trials] == [100.0]
-    turns = httperf.run(["ab", url, url, "--request-rate", "100", "--rounds", "2", "--trial", "0.2", *quick])
+    turns = httperf.run(["ab", url, url, "--request-rate", "100", "--rounds", "2", "--force", "--trial", "0.2", *quick])
     assert isinstance(turns, Comparison)
     assert turns.base.name == url
 
@@ -183,7 +192,7 @@ def test_the_document_is_written_where_the_first_word_ends_the_options(
         [url],
         ["sweep", "--rates", "50", "--duration", "0.2", *quick, url],
         ["capacity", "--slo", "p90<5s", *trials, *quick[:4], url],
-        ["ab", "--request-rate", "100", "--rounds", "2", "--trial", "0.2", *quick[:4], url, url],
+        ["ab", "--request-rate", "100", "--rounds", "2", "--force", "--trial", "0.2", *quick[:4], url, url],
         ["compare", "--force", calls, calls],
         ["run", "--rate", "50", "--duration", "0.2", os.fspath(tmp_path / "visit.hurl")],
         ["replay", os.fspath(tmp_path / "access.log"), url],

@@ -356,7 +356,7 @@ mod tests {
                 "--live",
                 "--spin",
             ],
-            &format!("{classic} --warmup=.5 --drain=2s --spin --duration=1m --html='a b.html' --live"),
+            &format!("{classic} --spin --duration=1m --warmup=.5 --drain=2s --html='a b.html' --live"),
         );
         check(
             &[

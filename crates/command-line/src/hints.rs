@@ -102,6 +102,35 @@ pub fn for_file(name: &str) -> Option<String> {
     })
 }
 
+/// The hint about a file of `--output` whose name is a form, or an output of k6 such as `json=results.json`.
+pub fn output(name: &str) -> Option<String> {
+    let Some((kind, to)) = name.split_once('=') else {
+        return match name {
+            "json" => Some(
+                "--json prints the result as JSON, --output ./json writes it to a file of that name"
+                    .to_owned(),
+            ),
+            "csv" => Some("--csv FILE appends the figures to a CSV file".to_owned()),
+            "html" | "web-dashboard" => {
+                Some("--html FILE writes the result as a page with charts".to_owned())
+            }
+            _ => None,
+        };
+    };
+    Some(match kind {
+        "json" => format!("--output {to} writes the result as JSON, --calls FILE.csv a row for each call"),
+        "csv" => {
+            format!("--csv {to} appends the figures to a CSV file, --calls {to} writes a row for each call")
+        }
+        "influxdb" | "xk6-influxdb" => format!("--influx {to} sends the figures of each second to InfluxDB"),
+        "web-dashboard" => "--html FILE writes the result as a page with charts".to_owned(),
+        "cloud" | "kafka" | "statsd" | "datadog" | "opentelemetry" | "experimental-prometheus-rw" => {
+            "--otlp URL and --metrics ADDRESS hand on the figures of each second".to_owned()
+        }
+        _ => return None,
+    })
+}
+
 /// The command that was probably meant by the first word of a command line.
 #[must_use]
 pub fn misspelt_command(first: &OsStr) -> Option<&'static str> {
@@ -195,7 +224,8 @@ const HTTP2: &str = "--http-version 2 speaks HTTP/2";
 const STREAMS: &str = "--streams N keeps N calls outstanding on each connection of HTTP/2";
 const THREADS: &str = "--threads N shares the work among N threads";
 const REDIRECTS: &str = "leave it out: redirects are not followed, but counted as 3xx";
-const LATENCY: &str = "--report=full prints the percentiles of the latency";
+const LATENCY: &str =
+    "leave it out: the answer has the percentiles of the latency; off a terminal --report=answer prints it";
 const QUIET: &str = "--quiet prints no progress";
 const CSV: &str = "--csv FILE appends the figures to a CSV file, --calls FILE writes a row for each call";
 const RESULT: &str = "--output FILE writes the result as JSON, --html FILE as a page with charts";
@@ -213,6 +243,7 @@ const PROXY: &str = "--proxy URL sends requests through a proxy";
 const PROTOCOL: &str = "--ssl-protocol TLSv1.3 sets the version of TLS, --ssl-ciphers LIST the ciphers";
 const CERTIFICATE: &str = "--ssl-certificate FILE and --ssl-key FILE show a certificate of ours";
 const AUTHORITY: &str = "--ssl-ca-file FILE trusts the certificates in a file";
+const OBJECTIVES: &str = "--slo 'p99<50ms, errors<0.1%' sets objectives for the server";
 const RANDOM: &str = "--client I/N chooses the stream of random numbers";
 const VERBOSE: &str = "--verbose says more, --print-reply prints replies";
 
@@ -363,7 +394,13 @@ const OF_RUNS: &[Habit] = &[
     habit("output-format", RESULT),
     habit("log-file", CSV),
     habit("seed", RANDOM),
-    habit("thresholds", "--slo 'p99<50ms, errors<0.1%' sets objectives for the server"),
+    habit("threshold", OBJECTIVES),
+    habit("thresholds", OBJECTIVES),
+    habit("sla", OBJECTIVES),
+    habit(
+        "format",
+        "--json prints the result as JSON, --csv FILE appends a row of figures, --html FILE writes a page",
+    ),
     habit("dump", VERBOSE),
 ];
 

@@ -112,28 +112,29 @@ pub trait TakesOutputs: Sized {
     fn outputs(&mut self) -> &mut Outputs;
 
     /// `--output`.
-    const OUTPUT: Opt<Self> =
-        Opt::with_value("output", "FILE", "writes the results as a JSON document, for report and plot")
-            .details(Self::OUTPUT_DETAILS)
-            .apply(|args, value| {
-                if value.os_str() == STDOUT {
-                    args.outputs().form = Form::Json;
-                    return Ok(());
-                }
-                args.outputs().take("--output", FileForm::Text(Form::Json), value)
-            });
+    const OUTPUT: Opt<Self> = Opt::with_value("output", "FILE", "writes the results as a JSON document")
+        .common()
+        .details(Self::OUTPUT_DETAILS)
+        .apply(|args, value| {
+            if value.os_str() == STDOUT {
+                args.outputs().form = Form::Json;
+                return Ok(());
+            }
+            args.outputs().take("--output", FileForm::Text(Form::Json), value)
+        });
 
     /// `--json`.
     const JSON: Opt<Self> =
-        Opt::flag("json", "prints the JSON document on standard output").apply(|args, _| {
+        Opt::flag("json", "prints the results as a JSON document").common().apply(|args, _| {
             args.outputs().form = Form::Json;
             Ok(())
         });
 
     /// `--html`.
-    const HTML: Opt<Self> =
-        Opt::with_value("html", "FILE", "writes a page with charts, in one file that needs no network")
-            .apply(|args, value| args.outputs().take("--html", FileForm::Text(Form::Html), value));
+    const HTML: Opt<Self> = Opt::with_value("html", "FILE", "writes a page with charts")
+        .common()
+        .details(&["One file that needs no network."])
+        .apply(|args, value| args.outputs().take("--html", FileForm::Text(Form::Html), value));
 
     /// `--csv`.
     const CSV: Opt<Self> = Opt::with_value("csv", "FILE", "writes a table for spreadsheets")

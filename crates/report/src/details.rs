@@ -9,7 +9,7 @@ use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::causes::only_cause;
 use crate::figures::{Confidence, RunFigures, Times};
-use crate::number::{fixed, ratio, time};
+use crate::number::{count, fixed, percent, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
 use crate::table::{NAME_WIDTH, escaped, write_times, write_times_head};
 
@@ -48,7 +48,7 @@ impl Display for Details<'_> {
             writeln!(f, "\nIn flight: {}", in_flight.told())?;
         }
         write_threads(f, self.document)?;
-        write_capacity(f, parts, figures)
+        write_headroom(f, parts, figures)
     }
 }
 
@@ -97,19 +97,21 @@ fn write_threads(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result
     }
 }
 
-/// Share of the machines' capacity that the parts used, if it is known of all.
-fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &RunFigures) -> fmt::Result {
+/// Load that the machines can offer, and the share of it that the parts did, if it is known of all.
+fn write_headroom(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &RunFigures) -> fmt::Result {
     let Some(known) = parts.iter().map(|part| part.capacity).collect::<Option<Vec<MachineCapacity>>>() else {
         return Ok(());
     };
     let connections: u64 = known.iter().map(|capacity| capacity.connections_per_second).sum();
     let requests: u64 = known.iter().map(|capacity| capacity.requests_per_second).sum();
-    let percent = |rate: f64, most: u64| fixed(100.0 * ratio(rate, most as f64), 1);
+    let used =
+        ratio(figures.connection_rate, connections as f64).max(ratio(figures.request_rate, requests as f64));
     writeln!(
         f,
-        "\nCapacity: {} % of {connections} connections/s, {} % of {requests} requests/s (httperf self-check)",
-        percent(figures.connection_rate, connections),
-        percent(figures.request_rate, requests)
+        "\nHeadroom: {} (this machine can offer {} connections/s or {} requests/s, by httperf self-check)",
+        percent((1.0 - used).max(0.0)),
+        count(connections),
+        count(requests)
     )
 }
 

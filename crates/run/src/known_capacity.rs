@@ -52,6 +52,7 @@ fn share(stored: &str, machine: &MachineIdentity, summary: &Summary, plan: &Plan
         && stored.machine == *machine
         // On a processor that servers share, the generator waits for them.
         && (!stored.processors_split || stored.kept_waiting_share < DISTURBED_SHARE)
+        && stored.exceeded.is_empty()
         && connections.per_second > 0.0
         && requests.per_second > 0.0;
     // Nor does it say anything about several threads.
@@ -79,6 +80,8 @@ struct Stored {
     version: u32,
     machine: MachineIdentity,
     processors_split: bool,
+    /// Bounds of accuracy that the check was not within.
+    exceeded: Vec<String>,
     kept_waiting_share: f64,
     capacity: StoredCapacity,
 }
@@ -167,7 +170,7 @@ mod tests {
         format!(
             r#"{{"format": "httperf-self-check", "version": 1, "later": [1],
                 "machine": {{"cpu": "x", "processors": 2, "kernel": "6", "httperf": "1"}},
-                "processors_split": true, "kept_waiting_share": 0.01,
+                "processors_split": true, "kept_waiting_share": 0.01, "exceeded": [],
                 "capacity": {{"connections": {}, "requests": {}, "later": 2}}}}"#,
             highest(connections),
             highest(requests)
@@ -201,6 +204,8 @@ mod tests {
         assert_eq!(share(&disturbed, &machine(), &summary(), &plan()), None, "other work");
         let alone = disturbed.replace("\"processors_split\": true", "\"processors_split\": false");
         assert!(share(&alone, &machine(), &summary(), &plan()).is_some(), "the work of servers");
+        let inexact = stored.replace("\"exceeded\": []", "\"exceeded\": [\"start p99\"]");
+        assert_eq!(share(&inexact, &machine(), &summary(), &plan()), None, "not within its bounds");
         let later = stored.replace("\"version\": 1", "\"version\": 2");
         assert_eq!(share(&later, &machine(), &summary(), &plan()), None, "another version");
         assert_eq!(share("{", &machine(), &summary(), &plan()), None, "no document");

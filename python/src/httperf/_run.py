@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -25,11 +26,13 @@ D = TypeVar("D", bound=Document)
 
 
 @overload
-def run(arguments: Sequence[str | os.PathLike[str]]) -> AnyDocument: ...
+def run(arguments: str | Sequence[str | os.PathLike[str]]) -> AnyDocument: ...
 @overload
-def run(arguments: Sequence[str | os.PathLike[str]], kind: type[D]) -> D: ...
-def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Document) -> Document:
+def run(arguments: str | Sequence[str | os.PathLike[str]], kind: type[D]) -> D: ...
+def run(arguments: str | Sequence[str | os.PathLike[str]], kind: type[Document] = Document) -> Document:
     """Runs ``httperf`` with these arguments, and returns what it measured.
+
+    A string is split as a shell would split it; the name of the program may come first. Nothing in it is expanded.
 
     Takes the arguments of a run, and those of commands that write a document with ``--output``: ``sweep``,
     ``capacity``, ``ab``, ``compare``, ``tls-lab``, ``run``, ``replay``, ``rerun``, ``merge``. With a `kind`, such as
@@ -48,13 +51,21 @@ def run(arguments: Sequence[str | os.PathLike[str]], kind: type[Document] = Docu
     SIGTERM and SIGHUP end the program before they end Python, if they have no handler and this is the main thread. If
     Python is killed otherwise (SIGKILL), the program carries out its run to the end.
     """
-    words = [os.fspath(argument) for argument in arguments]
+    words = _words(arguments)
     _check_options(words)
     made = _made_by(words)
     if made is not None and not issubclass(made, kind):
         raise ValueError(f"expected arguments that make a {kind.kind}, got those of a {made.kind}")
     with _ending_if_asked():
         return _measured(words, kind)
+
+
+def _words(arguments: str | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The words of a command line, without the name of the program."""
+    if not isinstance(arguments, str):
+        return [os.fspath(argument) for argument in arguments]
+    words = shlex.split(arguments)
+    return words[1:] if words[:1] == ["httperf"] else words
 
 
 def _measured(words: Sequence[str], kind: type[Document]) -> Document:

@@ -150,6 +150,8 @@ pub enum ParseStop {
     Rejected {
         /// The message.
         message: Vec<u8>,
+        /// The message for people, if scripts know another one from the classic tool.
+        plain: Option<Vec<u8>>,
         /// The exit status.
         status: u8,
     },
@@ -166,30 +168,44 @@ impl ParseStop {
     #[must_use]
     pub fn text(&self) -> String {
         match self {
-            Self::Usage(message) | Self::Rejected { message, .. } => {
-                String::from_utf8_lossy(message).trim_end().to_owned()
-            }
+            Self::Usage(message)
+            | Self::Rejected { plain: Some(message), .. }
+            | Self::Rejected { message, .. } => String::from_utf8_lossy(message).trim_end().to_owned(),
             Self::Print(_) | Self::Help(_) | Self::Version => String::new(),
         }
     }
 
-    /// The classic wording `TEXT VALUE`, with the value as it was typed.
+    /// The classic wording `TEXT VALUE`, with the value as it was typed; people are told what was expected.
     #[must_use]
-    pub fn illegal(text: &str, value: Value<'_>) -> Self {
-        Self::rejected([text.as_bytes(), b" ", value.bytes()].concat())
+    pub fn illegal(text: &str, expected: &str, value: Value<'_>) -> Self {
+        let message = [text.as_bytes(), b" ", value.bytes()].concat();
+        match value.expected(expected) {
+            Self::Rejected { message: plain, status, .. } => {
+                Self::Rejected { message, plain: Some(plain), status }
+            }
+            stop => stop,
+        }
     }
 
     /// A message of its own, with exit status 1.
     #[must_use]
     pub fn rejected(message: impl Into<Vec<u8>>) -> Self {
-        Self::Rejected { message: message.into(), status: 1 }
+        Self::Rejected { message: message.into(), plain: None, status: 1 }
     }
 
     /// The same with a remedy on a line of its own, if there is one. What is printed instead of a run has none.
     #[must_use]
     pub fn with_hint(mut self, hint: Option<String>) -> Self {
-        if let (Self::Usage(message) | Self::Rejected { message, .. }, Some(hint)) = (&mut self, hint) {
-            message.extend_from_slice(format!("\nhint: {hint}").as_bytes());
+        let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+        match &mut self {
+            Self::Usage(message) => message.extend_from_slice(hint.as_bytes()),
+            Self::Rejected { message, plain, .. } => {
+                [Some(message), plain.as_mut()]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|text| text.extend_from_slice(hint.as_bytes()));
+            }
+            Self::Print(_) | Self::Help(_) | Self::Version => {}
         }
         self
     }

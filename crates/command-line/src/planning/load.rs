@@ -74,7 +74,7 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
 /// The calls of each arrival, unless it is a session.
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
-    let is_endless = load.duration > 0.0;
+    let is_endless = args.duration() > 0.0;
     let outstanding = args.outstanding();
     if load.call_arrivals.is_some() {
         let connections = load.concurrency.or_else(|| load.per_connection.then_some(POOL));
@@ -141,7 +141,7 @@ pub(super) fn sessions_max(
 
 /// The time for which load is offered, in seconds; 0 for as long as the workload takes.
 pub(super) fn runtime(args: &Args) -> f64 {
-    if args.load.duration > 0.0 { args.load.duration } else { args.runtime }
+    if args.duration() > 0.0 { args.duration() } else { args.runtime }
 }
 
 /// Refuses a warm-up in which all work is due: nothing would be measured.

@@ -152,7 +152,7 @@ fn plan_of(
     let drain = match args.results.drain {
         Some(seconds) => pause(seconds),
         // As in the classic tool, --runtime cuts off what is under way.
-        None if args.load.duration > 0.0 || file_time.is_some() => Phases::usual_drain(timeouts.timeout),
+        None if args.duration() > 0.0 || file_time.is_some() => Phases::usual_drain(timeouts.timeout),
         None => Duration::ZERO,
     };
     let plan = Plan::builder(targets.first().clone(), workload)

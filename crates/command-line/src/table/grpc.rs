@@ -10,7 +10,6 @@ use crate::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("grpc", "SERVICE/METHOD", "calls a method of gRPC over HTTP/2")
-        .common()
         .details(&[
             "SERVICE is the full name with its package, as in `grpc.health.v1.Health/Check`. The URL has no path. What the \
              method's messages are is asked of the server (reflection) before the run, unless --proto, --protoset or \
@@ -39,7 +38,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("grpc-data", "JSON|@FILE", "sends this message in calls of gRPC")
-        .common()
         .details(&[
             "Default: {}, a message without content. As protobuf maps JSON to messages; a field that the message does not \
              have is an error. Several values one after the other, as lines of a file often are, are sent in turn, one \
@@ -76,7 +74,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("proto", "FILE", "takes a service and its messages from a .proto file")
-        .common()
         .details(&["May be given more than once. Imports are looked for in --proto-path. No compiler is needed."])
         .needs(&[FOR_GRPC])
         .apply(|args, value| {

@@ -17,17 +17,17 @@ const CALL_ARRIVALS_CONFLICTS: &[Rule] = &[
     any_of(&["tls-handshake-only"]).because("handshakes alone make no calls"),
 ];
 const CALL_ARRIVALS_NEEDS: &[Rule] =
-    &[any_of(&["duration", "runtime", "num-calls"]).because("one of them says when the run ends")];
+    &[any_of(&["duration", "runtime", "num-calls", "until"]).because("one of them says when the run ends")];
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value(
         "duration",
         "X",
-        "offers load for X seconds, as many connections and calls as that takes",
+        "offers load for X seconds",
     )
     .common()
     .details(&[
-        "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
+        "It makes as many connections and calls as that takes. As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
              where they are, the run ends with whichever comes first.",
     ])
     .conflicts(&[any_of(&["runtime"])])
@@ -41,14 +41,36 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.duration = duration.ok_or_else(expected)?;
         Ok(())
     }),
+    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured").common()
+        .details(&[
+            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
+             counts from its end on.",
+        ])
+        .sets(&["phases.warmup_ns"])
+        .apply(|args, value| {
+            args.results.warmup = seconds(value)?;
+            Ok(())
+        }),
+    Opt::with_value("drain", "X", "gives the last calls X seconds to finish").common()
+        .details(&[
+            "Default: with --duration or the phases of a workload file as long as a call may take (--timeout), 10 without \
+             --timeout; with --runtime 0. It takes no longer than the calls, sessions and visits do. Nothing is \
+             offered meanwhile, and rates do not count it. With 0 it stays unknown how long they would have taken.",
+        ])
+        .needs(&[any_of(&["duration", "runtime"]).because("they say when nothing is offered any more")])
+        .sets(&["phases.drain_ns"])
+        .apply(|args, value| {
+            args.results.drain = Some(seconds(value)?);
+            Ok(())
+        }),
     Opt::with_value(
         "concurrency",
         "N",
-        "keeps N connections busy, each sending its next call when the last reply is in",
+        "keeps N connections busy, with a call each",
     )
     .common()
     .details(&[
-        "Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
+        "Each sends its next call when the last reply is in. Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
          because the server closes it, makes way for the next; there are N in all unless --num-conns or \
          --duration says otherwise. Latencies count from when a call could be made, and so do not show \
          how long it would have had to wait had it been due at a time of its own.",
@@ -109,11 +131,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value(
         "request-rate",
         "X",
-        "offers X calls per second over connections that are kept, whatever the server does",
+        "offers X calls per second over kept connections",
     )
     .common()
     .details(&[
-        "Each call is due at a time of its own and takes a connection that has room: over HTTP/2 and HTTP/3, as many calls \
+        "Each call is due at a time of its own, whatever the server does, and takes a connection that has room: over HTTP/2 and HTTP/3, as many calls \
          share one as the server allows. If none has room, another is opened and kept, and the time this takes is part of the \
          call's latency; some are opened ahead. --num-calls is the number of all calls here.",
         "--concurrency bounds the connections and --streams the calls on each. A call that finds no room then waits, and if \

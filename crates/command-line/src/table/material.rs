@@ -23,6 +23,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .conflicts(&[any_of(&["body-file", "form"])])
         .sets(&["request.body"])
         .apply(|args, value| {
+            if let Some(file @ [_, ..]) = value.bytes().strip_prefix(b"@") {
+                let file = String::from_utf8_lossy(file);
+                args.notices.push(format!(
+                    "--body sends the text `@{file}`; --body-file {file} sends the contents of the file"
+                ));
+            }
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
         }),
@@ -54,27 +60,23 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.material.form.push(form_field(value)?);
         Ok(())
     }),
-    Opt::with_value(
-        "header",
-        "NAME: VALUE",
-        "adds a header field to each request; may be given more than once",
-    )
-    .repeatable()
-    .common()
-    .details(&[
-        "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
+    Opt::with_value("header", "NAME: VALUE", "adds a header field; may be given more than once")
+        .repeatable()
+        .common()
+        .details(&[
+            "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
              `User-Agent` and, in HTTP/1.0, `Connection` take the place of what the program would send; \
              `Content-Length` and `Transfer-Encoding` are refused, as they follow from the body.",
-        "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
+            "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
              HTTP/2 forbids (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, \
              `Upgrade`, `TE` unless it says `trailers`) are left out with a warning. The same holds for \
              --add-header, --add-header-file and --targets.",
-    ])
-    .sets(&["request.headers"])
-    .apply(|args, value| {
-        args.material.headers.push(header("--header", value.bytes())?);
-        Ok(())
-    }),
+        ])
+        .sets(&["request.headers"])
+        .apply(|args, value| {
+            args.material.headers.push(header("--header", value.bytes())?);
+            Ok(())
+        }),
     Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output, which only you can read."])

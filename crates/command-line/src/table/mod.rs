@@ -43,7 +43,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Target", options: target::OPTIONS },
         Group { title: "Way to the server", options: sources::WAY },
         Group { title: "Schedule", options: schedule::OPTIONS },
-        Group { title: "Closed loop, calls at a rate, threads", options: load::OPTIONS },
+        Group { title: "Duration, closed loop, calls at a rate, threads", options: load::OPTIONS },
         Group { title: "Workload", options: workload::OPTIONS },
         Group { title: "Sessions", options: sessions::OPTIONS },
         Group { title: "Requests", options: requests::OPTIONS },

@@ -9,7 +9,7 @@ use crate::values::{StdoutMeans, file};
 
 /// Objectives of a run.
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("slo", "EXPR", "sets objectives for the server, such as 'p99<50ms, errors<0.1%'")
+    Opt::with_value("slo", "EXPR", "sets objectives, such as 'p99<50ms, errors<0.1%'")
         .repeatable()
         .common()
         .details(&[

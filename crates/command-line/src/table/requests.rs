@@ -15,7 +15,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("http-version", "A.B|2|3|auto", "speaks HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3")
-        .common()
         .classic()
         .details(&[
             "Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`.",
@@ -33,8 +32,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .sets(&["request.version"])
         .apply(|args, value| {
             let version = parse_version(value.bytes());
-            args.http_version =
-                Some(version.ok_or_else(|| ParseStop::illegal("illegal version number", value))?);
+            args.http_version = Some(version.ok_or_else(|| {
+                ParseStop::illegal("illegal version number", "1.0, 1.1, 2, 3 or auto", value)
+            })?);
             Ok(())
         }),
     Opt::with_value("add-header", "S", "adds these header lines to each request")

@@ -5,6 +5,7 @@ use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 use super::rules::{NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP};
 use crate::args::Args;
 use crate::grammar::{Opt, ParseStop, Value, any_of};
+use crate::hints;
 use crate::values::{StdoutMeans, bounded, file, positive};
 
 /// Calls that `--exemplars` keeps at most.
@@ -15,10 +16,10 @@ pub const FILES: &[Opt<Args>] = &[
     Opt::with_value(
         "output",
         "FILE",
-        "writes the result as a JSON document, to be rendered, merged or run again",
-    )
+        "writes the result as a JSON document",
+    ).common()
     .details(&[
-        "The document holds the plan, the machine, the verdict, all counters and histograms, the run \
+        "It can be rendered, merged, compared and run again. The document holds the plan, the machine, the verdict, all counters and histograms, the run \
              second by second and its slowest calls; `docs/reference/result.md` describes it. It contains \
              the requests as they were sent, so that they can be sent again; if anything in them is secret, \
              only you can read the file. Private keys are left out.",
@@ -26,8 +27,11 @@ pub const FILES: &[Opt<Args>] = &[
              cannot be run again.",
     ])
     .conflicts(&[any_of(&["steps=-"]).when("output=-").because("standard output has room for one of them")])
-    .apply(|args, value| file(&mut args.results.output, value, StdoutMeans::Itself)),
-    Opt::flag("json", "prints the result as a JSON document on standard output")
+    .apply(|args, value| match hints::output(&value.os_str().to_string_lossy()) {
+        Some(hint) => Err(value.expected("the name of a file").with_hint(Some(hint))),
+        None => file(&mut args.results.output, value, StdoutMeans::Itself),
+    }),
+    Opt::flag("json", "prints the result as a JSON document").common()
         .details(&["The same as `--output -`, and leaves --output FILE its file."])
         .conflicts(&[any_of(&["steps=-"]).because("standard output has room for one of them")])
         .apply(|args, _| {
@@ -37,9 +41,9 @@ pub const FILES: &[Opt<Args>] = &[
     Opt::with_value(
         "html",
         "FILE",
-        "writes the result as a page with charts, in one file that needs no network",
+        "writes the result as a page with charts",
     )
-    .common()
+    .common().details(&["One file that needs no network."])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD])
     .apply(|args, value| file(&mut args.results.html, value, StdoutMeans::Nothing)),
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")

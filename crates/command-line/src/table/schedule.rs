@@ -6,14 +6,14 @@ use httperf_plan::{Arrivals, Client, Step, units};
 use super::results::precision;
 use super::rules::NOT_FROM_CLASSIC_RECORD;
 use crate::args::Args;
-use crate::grammar::{Opt, ParseStop, Value, any_of};
-use crate::values::seconds;
+use crate::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does").common()
+    Opt::with_value("rate", "X", "starts X connections or sessions per second").common()
         .classic()
         .details(&[
-            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. 2k is 2000, \
+            "They are due at their times, whatever the server does. Default: 0, which starts each when the one before has \
+             ended. `inf` starts all at once. 2k is 2000, \
              600/m is 10 per second. The same as --period=d1/X; the last of --rate and --period counts.",
         ])
         .sets(&["arrivals.deterministic"])
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 return Err(value.expected("a rate above 0, or 0 for one after the other"));
             }
             args.arrivals =
-                parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
+                parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", "a rate per second such as 100, 2k or 600/m", value))?;
             Ok(())
         }),
     Opt::with_value(
@@ -50,29 +50,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: none; the run ends with its workload. Range: above 0."])
         .apply(|args, value| {
             let runtime = value.seconds().filter(|&seconds| seconds > 0.0);
-            args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", value))?;
-            Ok(())
-        }),
-    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured")
-        .details(&[
-            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
-             counts from its end on.",
-        ])
-        .sets(&["phases.warmup_ns"])
-        .apply(|args, value| {
-            args.results.warmup = seconds(value)?;
-            Ok(())
-        }),
-    Opt::with_value("drain", "X", "gives what is under way at the end X seconds to finish")
-        .details(&[
-            "Default: with --duration or the phases of a workload file as long as a call may take (--timeout), 10 without \
-             --timeout; with --runtime 0. It takes no longer than the calls, sessions and visits do. Nothing is \
-             offered meanwhile, and rates do not count it. With 0 it stays unknown how long they would have taken.",
-        ])
-        .needs(&[any_of(&["duration", "runtime"]).because("they say when nothing is offered any more")])
-        .sets(&["phases.drain_ns"])
-        .apply(|args, value| {
-            args.results.drain = Some(seconds(value)?);
+            args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", "a time above 0 such as 30s", value))?;
             Ok(())
         }),
     Opt::with_value(
@@ -81,7 +59,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "ends the run as soon as a percentile of the latency is known to S percent",
     )
     .details(&["With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
-             further than 5 % of its value to either side; at the latest with --runtime or its workload. \
+             further than 5 % of its value to either side; at the latest with --duration, --runtime or its workload, \
+             and after 300 seconds without any of them. \
              That takes 10 seconds or more. Looked at once a second."])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD])
     .sets(&["until"])

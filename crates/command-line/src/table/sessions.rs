@@ -66,8 +66,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: none. With --retry-on-failure the call is sent again instead."])
         .apply(|args, value| {
             let status = bounded(value, MAX_STATUS).filter(|&status| status > 0);
-            args.failure_status =
-                Some(status.ok_or_else(|| ParseStop::illegal("illegal failure status", value))?);
+            args.failure_status = Some(status.ok_or_else(|| {
+                ParseStop::illegal("illegal failure status", "a status such as 504", value)
+            })?);
             Ok(())
         }),
     Opt::flag("retry-on-failure", "lets a session try a failed call again")
@@ -86,8 +87,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let count = bounded(value, MAX_PARALLEL);
-            args.max_connections =
-                count.ok_or_else(|| ParseStop::illegal("illegal max. # of connection", value))?;
+            args.max_connections = count.ok_or_else(|| {
+                ParseStop::illegal("illegal max. # of connection", "a number of connections", value)
+            })?;
             Ok(())
         }),
     Opt::with_value(
@@ -100,8 +102,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              such calls are concurrent streams."])
     .apply(|args, value| {
         let count = bounded(value, MAX_PARALLEL);
-        args.max_piped_calls =
-            count.ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", value))?;
+        args.max_piped_calls = count
+            .ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", "a number of calls", value))?;
         Ok(())
     }),
 ];

@@ -6,11 +6,11 @@ use crate::grammar::{Opt, ParseStop, Value};
 use crate::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
+    Opt::with_value("timeout", "X", "gives the server X seconds for each step")
         .common()
         .classic()
         .details(&[
-            "Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
+            "The steps are connecting, taking a request, and replying. Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
              seconds after its first byte, whether or not bytes keep coming; expiry counts as client-timo \
              and closes the connection. The manual page has a section on choosing it.",
         ])
@@ -87,10 +87,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 
 /// Any number, as in the classic tool: one that is not above 0 sets no limit.
 fn seconds(text: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    value.seconds().ok_or_else(|| ParseStop::illegal(text, value))
+    value.seconds().ok_or_else(|| ParseStop::illegal(text, "a time such as 5s", value))
 }
 
 fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     // The system takes the size as a signed number.
-    bounded(value, i32::MAX as u32).ok_or_else(|| ParseStop::illegal(text, value))
+    bounded(value, i32::MAX as u32).ok_or_else(|| ParseStop::illegal(text, "a number of bytes", value))
 }

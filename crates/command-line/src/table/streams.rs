@@ -30,7 +30,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("llm", "openai", "measures the answers of a language model by their tokens")
-        .common()
         .details(&[
             "Reads replies as chat completions or completions of OpenAI's API, streamed or whole: time to first \
              token (TTFT), inter-token latency (ITL), time per output token (TPOT), output tokens per second, \
@@ -52,7 +51,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             _ => Err(value.expected("openai")),
         }),
     Opt::with_value("prompts", "FILE", "asks a language model the prompts of a file, one after the other")
-        .common()
         .details(&[
             "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take \
              it, whichever the path of the URL ends in; without a path, or with the path /v1, it is /v1/chat/completions. The content tells \

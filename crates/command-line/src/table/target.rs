@@ -44,7 +44,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: 80, or 443 with --ssl. Range: 0 to 65535."])
         .apply(|args, value| {
             let port = value.unsigned().and_then(|port| u16::try_from(port).ok());
-            args.port = Some(port.ok_or_else(|| ParseStop::illegal("illegal port number", value))?);
+            args.port = Some(port.ok_or_else(|| ParseStop::illegal("illegal port number", "a port from 0 to 65535", value))?);
             Ok(())
         }),
     Opt::with_value("uri", "S", "asks for this URI")

@@ -318,7 +318,7 @@ fn parse_protocol(value: Value<'_>) -> Result<Protocol, ParseStop> {
         b"tlsv1.1" | b"tlsv1_1" => Ok(Protocol::Only(TlsVersion::Tls11)),
         b"tlsv1.2" | b"tlsv1_2" => Ok(Protocol::Only(TlsVersion::Tls12)),
         b"tlsv1.3" | b"tlsv1_3" => Ok(Protocol::Only(TlsVersion::Tls13)),
-        _ => Err(ParseStop::illegal("illegal SSL protocol", value)),
+        _ => Err(ParseStop::illegal("illegal SSL protocol", "the name of a protocol such as TLSv1.3", value)),
     }
 }
 
@@ -444,7 +444,14 @@ mod tests {
             assert_eq!(args.tls.protocol, Some(protocol), "{text}");
         }
         for text in ["SSLv2", "SSLv3", "TLSv1.4", "1.2", ""] {
-            check_rejected(&format!("--ssl-protocol={text}"), &format!("illegal SSL protocol {text}"));
+            let stop = parsed(&[&format!("--ssl-protocol={text}")]);
+            let Err(ParseStop::Rejected { message, plain: Some(plain), .. }) = stop else {
+                panic!("{stop:?}")
+            };
+            assert_eq!(message, format!("illegal SSL protocol {text}").as_bytes());
+            let expected =
+                format!("--ssl-protocol: expected the name of a protocol such as TLSv1.3, got `{text}`");
+            assert_eq!(plain, expected.as_bytes());
         }
     }
 

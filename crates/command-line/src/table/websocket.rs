@@ -92,7 +92,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("ws-every", "[D]X", "sends a message every X seconds, whatever came back")
-        .common()
         .details(&[
             "The schedule of a WebSocket begins when it is open. D is a letter: d (or none) for constant intervals, u for \
              intervals uniform between 0 and twice X, e for exponential ones. Default: none, which sends the next \
@@ -129,7 +128,6 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("ws-for", "X", "closes a WebSocket X seconds after it was opened")
-        .common()
         .details(&[
             "Messages that were sent by then are still waited for, within --timeout. Default: none; the run's end closes \
              those that are open.",

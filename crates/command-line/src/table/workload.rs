@@ -9,24 +9,26 @@ use crate::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("num-conns", "N", "makes N connections")
-        .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .sets(&["workload.connections.count"])
         .apply(|args, value| {
             let count = value.unsigned();
-            args.num_conns =
-                Some(count.ok_or_else(|| ParseStop::illegal("illegal number of connections", value))?);
+            args.num_conns = Some(count.ok_or_else(|| {
+                ParseStop::illegal("illegal number of connections", "a number of connections", value)
+            })?);
             Ok(())
         }),
     Opt::with_value("num-calls", "N", "makes N calls on each connection")
-        .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .sets(&["workload.connections.calls", "workload.calls.count"])
         .apply(|args, value| {
             let count = value.unsigned();
-            args.num_calls = Some(count.ok_or_else(|| ParseStop::illegal("illegal number of calls", value))?);
+            args.num_calls =
+                Some(count.ok_or_else(|| {
+                    ParseStop::illegal("illegal number of calls", "a number of calls", value)
+                })?);
             Ok(())
         }),
     Opt::with_value("burst-length", "N", "sends calls in bursts of N, back to back")
@@ -40,7 +42,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .sets(&["workload.connections.burst"])
         .apply(|args, value| {
             let length = value.unsigned().and_then(NonZeroU64::new);
-            args.burst_length = length.ok_or_else(|| ParseStop::illegal("illegal burst-length", value))?;
+            args.burst_length = length.ok_or_else(|| {
+                ParseStop::illegal("illegal burst-length", "a number of calls above 0", value)
+            })?;
             Ok(())
         }),
     Opt::with_value("wlog", "y|n,FILE", "takes URIs from a file, one after the other")

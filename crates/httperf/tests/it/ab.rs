@@ -171,6 +171,7 @@ fn words_that_mean_nothing_are_refused_in_one_sentence() {
         "--a '' --b '--rate 5' http://127.0.0.1:9/ http://127.0.0.1:9/",
         "--a '' --b '--rate 5 --request-rate 5' http://127.0.0.1:9/",
         "--rounds 0",
+        "--rounds 4",
         "--rounds 1001",
         "--trial 0",
         "--trial 1e9",

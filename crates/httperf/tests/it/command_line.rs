@@ -127,7 +127,16 @@ fn every_command_loads_what_options_say_and_not_what_a_url_says() {
             "--max-rate=50",
             "--pause=0",
         ],
-        &["ab", "--a=", "--b=--uri=/b", "--rounds=1", "--trial=0.1", "--warmup=0", "--concurrency=1"],
+        &[
+            "ab",
+            "--a=",
+            "--b=--uri=/b",
+            "--rounds=1",
+            "--force",
+            "--trial=0.1",
+            "--warmup=0",
+            "--concurrency=1",
+        ],
     ] {
         let before = meant.connections().len();
         let output =
@@ -195,7 +204,7 @@ fn after_a_double_dash_or_a_word_under_posixly_correct_nothing_is_an_option() {
 fn help_is_printed_in_three_forms() {
     // What they say is in the reference, which is made of the same descriptions.
     for (argv, marks) in [
-        (&["-vh", "--bogus"][..], ["\nThe most important options:\n", "\n      --rate X    "]),
+        (&["-vh", "--bogus"][..], ["\n  --rate X  ", "\nAll options: `"]),
         (&["-h", "all", "--bogus"], ["\nTarget:\n", "\n      --max-piped-calls N    "]),
         (&["--hel", "--bogus"], ["\nTarget:\n", "\n      --max-piped-calls N\n          "]),
     ] {

@@ -298,7 +298,7 @@ fn nor_is_it_one_of_commands_that_make_several_runs() {
             ],
             &[0, 2],
         ),
-        (&["ab", &url, &url, "--rounds=1", "--trial=0.1", "--warmup=0", "--concurrency=1"], &[2]),
+        (&["ab", &url, &url, "--rounds=1", "--force", "--trial=0.1", "--warmup=0", "--concurrency=1"], &[2]),
         (&["doctor"], &[0, 2]),
     ] {
         let output = unread(Command::new(under_test()).args(words));

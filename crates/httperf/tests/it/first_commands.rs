@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -31,6 +32,8 @@ const COMMANDS: &[&str] = &[
     "--server=127.0.0.1 --port=PORT localhost:1",
     "--server=127.0.0.1 --port=PORT stray words",
     "sweep example.com --rates 10",
+    "sweep localhost:PORT --rates 100-500",
+    "sweep localhost:PORT --rates 100..500",
     "capacity localhost:1 words --slo p99<5ms",
     "ab localhost:1 example.com",
     "tls-lab ftp://localhost",
@@ -102,6 +105,15 @@ const COMMANDS: &[&str] = &[
     "--vus 10 script.js",
     "--http2 https://localhost:PORT/",
     "--latency http://localhost:PORT/",
+    "--format json http://localhost:PORT/",
+    "--out json=results.json http://localhost:PORT/",
+    "--output json http://localhost:PORT/",
+    "--threshold p99 http://localhost:PORT/",
+    "--slo error_rate<1% http://localhost:PORT/",
+    "--slo p(95)<500 http://localhost:PORT/",
+    "--slo success>99% http://localhost:PORT/",
+    "--body @file http://localhost:PORT/",
+    "ab localhost:PORT localhost:PORT --rounds 4",
     "--durtion 10s http://localhost:PORT/",
     "--concurency=10 http://localhost:PORT/",
     "capacity --sol p99<5ms localhost:PORT",
@@ -158,12 +170,12 @@ fn shown(outcome: &Outcome) -> String {
 #[test]
 fn on_a_terminal_the_name_alone_explains_itself_and_captured_it_loads_the_default_server() {
     let terminal = Terminal::new();
-    terminal.resize(200, 80);
     let program = Command::new(env!("CARGO_BIN_EXE_httperf"));
     let status = terminal.spawn(&program, terminal.stdout()).wait();
     assert!(status.success());
-    terminal.wait_for("Commands:");
-    assert!(terminal.bytes().contains("Usage: httperf"), "{}", terminal.bytes());
+    let screen = terminal.wait_for("httperf help COMMAND");
+    assert!(screen.starts_with("httperf offers HTTP load"), "{screen}");
+    assert!(terminal.bytes().lines().count() <= 22, "{}", terminal.bytes());
     let captured = ours::<&str>(&[], Path::new("/"));
     assert!(captured.echo_line().starts_with("httperf --client=0/1 --server=localhost --port=80 --uri=/ "));
 }
@@ -174,7 +186,7 @@ fn help_fits_the_terminal() {
         let terminal = Terminal::new();
         terminal.resize(24, columns);
         let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
-        program.args(["sweep", "-h"]);
+        program.args(["sweep", "-h", "all"]).env("PAGER", "cat");
         assert!(terminal.spawn(&program, terminal.stdout()).wait().success());
         terminal.wait_for("says more about each option");
         let width = columns.min(100).into();
@@ -182,6 +194,89 @@ fn help_fits_the_terminal() {
             assert!(line.trim_end().chars().count() <= width, "{columns}: {line}");
         }
     }
+}
+
+#[test]
+fn the_short_help_of_each_command_fits_one_screen() {
+    let listed = ours(&["help"], Path::new("/")).stdout;
+    let commands: BTreeSet<&str> =
+        listed.lines().filter_map(|line| line.trim().strip_prefix("httperf ")?.split(' ').next()).collect();
+    assert!(commands.len() > 15, "{commands:?}");
+    for command in commands.into_iter().filter(|word| !word.contains("://")).chain([""]) {
+        let terminal = Terminal::new();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+        program.args(Some(command).filter(|command| !command.is_empty())).arg("-h");
+        assert!(terminal.spawn(&program, terminal.stdout()).wait().success(), "{command}");
+        terminal.wait_until("the help", |screen| screen.contains("--help") || screen.contains("-h, "));
+        terminal.settle();
+        let text = terminal.bytes();
+        // The prompt takes a line.
+        assert!(text.lines().count() < 24, "{command}: {text}");
+        assert!(text.lines().all(|line| line.trim_end().chars().count() <= 80), "{command}: {text}");
+    }
+}
+
+#[test]
+fn long_help_goes_through_the_pager_on_a_terminal_alone() {
+    let help = |pager: Option<&str>, words: &[&str]| {
+        let terminal = Terminal::new();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+        program.args(words).env("PAGER", pager.unwrap_or_default()).env("TERM", "xterm");
+        assert!(terminal.spawn(&program, terminal.stdout()).wait().success(), "{words:?}");
+        terminal.wait_until("something", |screen| !screen.trim().is_empty());
+        terminal.settle();
+        terminal.bytes()
+    };
+    for words in [&["help", "sweep"][..], &["sweep", "--help"], &["help"]] {
+        let paged = help(Some("sed s/^/PAGED:/"), words);
+        assert!(paged.lines().all(|line| line.starts_with("PAGED:")), "{words:?}: {paged}");
+        assert!(!help(None, words).contains("PAGED:"), "{words:?}");
+    }
+    let short = help(Some("sed s/^/PAGED:/"), &["sweep", "-h"]);
+    assert!(!short.contains("PAGED:"), "{short}");
+    let mut captured = Command::new(env!("CARGO_BIN_EXE_httperf"));
+    let captured = captured.args(["help", "sweep"]).env("PAGER", "sed s/^/PAGED:/").output().unwrap();
+    assert!(captured.stdout.starts_with(b"Usage: httperf sweep"));
+}
+
+/// The screen after a run, without what is measured.
+fn screen_of_a_run(rows: u16, columns: u16, words: &[&str], port: &str) -> String {
+    let terminal = Terminal::new();
+    terminal.resize(rows, columns);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+    program.args([&format!("localhost:{port}/path"), "--rate=100", "--num-conns=20"]).args(words);
+    assert!(terminal.spawn(&program, terminal.stdout()).wait().success());
+    terminal.wait_for("verdict  ").replace(port, "PORT")
+}
+
+#[test]
+fn on_a_terminal_a_url_gets_the_answer_and_elsewhere_the_classic_report() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let port = server.port().to_string();
+    for (rows, columns) in [(24, 80), (20, 60), (40, 120)] {
+        let screen = screen_of_a_run(rows, columns, &[], &port);
+        let named: Vec<&str> = screen
+            .lines()
+            .filter_map(|line| line.split("  ").next())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let first = named.first().copied().unwrap_or_default();
+        assert!(first.starts_with("http://localhost:PORT"), "{columns}: {screen}");
+        let names: Vec<&str> = named[1..].iter().copied().filter(|name| !name.contains(' ')).collect();
+        let expected =
+            ["conclusion", "offered", "replied", "errors", "statuses", "latency", "verdict", "more"];
+        assert_eq!(names, expected, "{columns}: {screen}");
+        assert!(!screen.contains("Total: ") && !screen.contains("httperf --client"), "{columns}: {screen}");
+    }
+    let full = screen_of_a_run(24, 80, &["--report=full"], &port);
+    assert!(!full.contains("\nmore "), "{full}");
+    let words =
+        |report: &str| vec![format!("localhost:{port}"), "--num-conns=2".to_owned(), report.to_owned()];
+    let captured = ours(&words("--report=auto"), Path::new("/")).stdout;
+    assert!(captured.starts_with("httperf --client=0/1 ") && captured.contains("\nTotal: "), "{captured}");
+    let answer = ours(&words("--report=answer"), Path::new("/")).stdout;
+    assert!(answer.starts_with("http://localhost:") && answer.contains("\nconclusion "), "{answer}");
+    assert!(!answer.contains("Total: "), "{answer}");
 }
 
 #[test]

@@ -449,7 +449,7 @@ fn other_commands_speak_http3() {
         assert_eq!((&figures["group"], &figures["tls_version"]), (&variant["name"], &"TLSv1.3".into()));
     }
 
-    let trial = "--concurrency 2 --trial 0.3 --warmup 0.1 --rounds 3 --format json";
+    let trial = "--concurrency 2 --trial 0.3 --warmup 0.1 --rounds 3 --force --format json";
     let (_, ab) = document(&format!("ab {url} {trial} --a '--http-version 2' --b '--http-version 3'"));
     assert_eq!(ab["method"]["paired"]["rounds_made"], 3, "{ab:#}");
 

@@ -483,6 +483,10 @@ fn words_that_mean_nothing_are_refused_in_one_sentence() {
         "vegeta attack http://127.0.0.1:9/",
         "vegeta attack -rate=0",
         "bombardier -n 5 -d 5s http://127.0.0.1:9/",
+        "autobench --low_rate 20 --high_rate 200 --rate_step 20",
+        "autobench --single_host --host1 127.0.0.1 --num_conn 100",
+        "autobench --host1 127.0.0.1 --low_rate 200 --high_rate 20 --rate_step 20",
+        "autobench --host1 127.0.0.1 --low_rate 20 --high_rate 200 --rate_step 20 --output_fmt xml",
         "curl -d @- http://127.0.0.1:9/",
         "curl -F a=b -d c=d http://127.0.0.1:9/",
         "curl -F 'a=<missing' http://127.0.0.1:9/",
@@ -567,6 +571,9 @@ const TRANSLATED: &[&str] = &[
     "bombardier -c 200 -n 10000 -l -m POST -b text -H 'X: y' http://127.0.0.1/",
     "bombardier -c 10 -d 5s -r 100 -k --http2 -t 10s -q -o json https://localhost/",
     "bombardier -a -n 10 -c 5 -m PUT -f DIR/body.txt -s --cert DIR/cert.pem --key DIR/key.pem https://localhost/",
+    // autobench.
+    "autobench --single_host --host1 127.0.0.1 --port1 8080 --uri1 /10K --quiet --low_rate 20 --high_rate 200 --rate_step 20 --num_call 10 --num_conn 5000 --timeout 5 --file bench.tsv",
+    "autobench --host1 127.0.0.1 --host2 127.0.0.2 --port2 81 --low_rate=1 --high=9.5 --rate_step=0.5 --const_test_time 60 --output_fmt csv --httperf_hog --httperf_method HEAD",
     // curl.
     "curl http://127.0.0.1/",
     "curl -sSL -o file localhost:8080/a#part",
@@ -611,6 +618,10 @@ fn each_translation_is_a_plan() {
         // No targets come from the input of this test.
         let printed = printed.replace("/dev/stdin", &folder.path().join("list").display().to_string());
         let words: Vec<OsString> = shell_words(&printed).into_iter().skip(1).map(OsString::from).collect();
+        // It has been checked as that of a sweep.
+        if words[0] == "sweep" {
+            continue;
+        }
         let mut args = Args::default();
         args.parse(&words).unwrap_or_else(|stop| panic!("{line}: {words:?}: {stop:?}"));
         let mut warnings = Vec::new();

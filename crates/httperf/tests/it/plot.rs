@@ -118,14 +118,16 @@ fn a_picture_that_cannot_be_written_leaves_what_was_there() {
 }
 
 #[test]
-fn a_terminal_is_not_given_a_png() {
+fn a_picture_is_not_poured_over_a_terminal() {
     let bench = Bench::new();
-    let terminal = Terminal::new();
-    let mut command = Command::new(under_test());
-    command.arg("plot").arg(bench.path("a.json")).args(["--format", "png"]);
-    let mut plot = terminal.spawn(&command, terminal.stdout());
-    terminal.wait_for("--format: expected --output or a pipe for a PNG, got a terminal");
-    assert_eq!(plot.wait().code(), Some(1));
+    for format in ["svg", "png"] {
+        let terminal = Terminal::new();
+        let mut command = Command::new(under_test());
+        command.arg("plot").arg(bench.path("a.json")).args(["--format", format]);
+        let mut plot = terminal.spawn(&command, terminal.stdout());
+        terminal.wait_for("hint: --output run.svg or --output run.png writes it to a file");
+        assert_eq!(plot.wait().code(), Some(1));
+    }
 }
 
 /// Command lines that are refused.

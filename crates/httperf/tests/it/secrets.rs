@@ -94,7 +94,7 @@ fn what_is_secret_shows_in_no_output_of_any_command() {
             "capacity {server} --start 20 --max-rate 40 --trials 2 --trial-min 0.3 --trial-max 0.3 --pause 0 {secrets}"
         ),
         format!(
-            "ab {server} --a '--bearer S3CRET-3' --b '--bearer S3CRET-4' --num-conns 5 --rate 50 --rounds 2 --trial 0.2"
+            "ab {server} --a '--bearer S3CRET-3' --b '--bearer S3CRET-4' --num-conns 5 --rate 50 --rounds 2 --force --trial 0.2"
         ),
     ] {
         let files = "--output @r.json --html @p.html --csv @t.csv";

@@ -17,13 +17,66 @@ pub struct ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Writes a sentence, then the text with a mark under the character in error.
+impl ParseError {
+    /// The figure that other tools call by the word in error.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        let rest = &self.text[self.at..];
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"_-(".contains(letter));
+        let word = rest[..end.unwrap_or(rest.len())].to_ascii_lowercase();
+        FOREIGN.iter().find(|(words, _)| words.contains(&&word[..])).map(|(_, hint)| *hint)
+    }
+}
+
+/// Words of other tools for figures, with what to write here.
+const FOREIGN: &[(&[&str], &str)] = &[
+    (
+        &[
+            "error",
+            "error_rate",
+            "error-rate",
+            "errorrate",
+            "http_req_failed",
+            "fail_rate",
+            "failure_rate",
+            "failures",
+        ],
+        "errors<1% bounds calls without a reply or with a wrong one, failed<1% those without a reply",
+    ),
+    (
+        &["success", "success_rate", "success-rate", "ok"],
+        "errors<1% bounds what success>99% bounds elsewhere",
+    ),
+    (
+        &[
+            "http_req_duration",
+            "duration",
+            "response_time",
+            "p(50",
+            "p(90",
+            "p(95",
+            "p(99",
+            "avg",
+            "average",
+            "med",
+            "median",
+        ],
+        "p95<500ms bounds a percentile of the latency, mean<200ms its mean",
+    ),
+    (
+        &["rps", "qps", "throughput", "rate", "http_reqs", "requests", "req"],
+        "replies>100 bounds the replies per second",
+    ),
+];
+
+/// Writes a sentence, then the text with a mark under the character in error, and a hint if there is one.
 impl Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, at, expected } = self;
         let before = text[..*at].chars().count();
         write!(f, "expected {expected} at character {}, got `{text}`\n  {text}\n  ", before + 1)?;
-        write!(f, "{:before$}^", "")
+        write!(f, "{:before$}^", "")?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
     }
 }
 

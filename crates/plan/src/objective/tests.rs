@@ -14,7 +14,7 @@ fn check(text: &str, metric: Metric, relation: Relation, bound: f64) {
 #[track_caller]
 fn check_error(text: &str, character: usize, expected: &str) {
     let error = Objective::parse_list(text).unwrap_err().to_string();
-    let lines: Vec<&str> = error.lines().collect();
+    let lines: Vec<&str> = error.lines().filter(|line| !line.starts_with("hint: ")).collect();
     let [sentence, shown, mark] = lines[..] else { panic!("{error}") };
     assert!(sentence.contains(expected), "{error}");
     assert!(sentence.ends_with(&format!("at character {character}, got `{text}`")), "{error}");
@@ -58,6 +58,27 @@ fn shares_are_percentages_and_rates_need_no_unit() {
 fn a_list_has_commas_between_objectives() {
     let list = Objective::parse_list("p99<50ms, errors<0.1%").unwrap();
     assert_eq!(list.iter().map(ToString::to_string).collect::<Vec<_>>(), ["p99<50ms", "errors<0.1%"]);
+}
+
+#[test]
+fn words_of_other_tools_get_a_hint() {
+    for (text, hint) in [
+        ("error_rate<1%", Some("errors<1% ")),
+        ("p99<5ms, http_req_failed<1%", Some("errors<1% ")),
+        ("p(95)<500", Some("p95<500ms ")),
+        ("Avg<20ms", Some("p95<500ms ")),
+        ("success>99%", Some("errors<1% ")),
+        ("rps>100", Some("replies>100 ")),
+        ("latenzy.p99<1ms", None),
+        ("p99=5ms", None),
+    ] {
+        let error = Objective::parse_list(text).unwrap_err();
+        assert_eq!(error.hint().is_some(), hint.is_some(), "{text}");
+        assert!(
+            error.hint().is_none_or(|told| told.starts_with(hint.unwrap_or_default())),
+            "{text}: {error}"
+        );
+    }
 }
 
 #[test]

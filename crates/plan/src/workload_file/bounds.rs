@@ -71,7 +71,8 @@ impl Reader<'_, '_> {
                 // The line of the file stands in place of the lines with the text and the mark.
                 let message = error.to_string();
                 let message = message.lines().next().unwrap_or_default();
-                self.problems.push(self.view.problem(value.span(), message));
+                let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+                self.problems.push(self.view.problem(value.span(), format!("{message}{hint}")));
                 return Vec::new();
             }
         };

@@ -167,12 +167,12 @@ fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
 
 fn form(args: &PlotArgs) -> anyhow::Result<Format> {
     let Some(name) = &args.output else {
-        let format = args.format.unwrap_or(Format::Svg);
         ensure!(
-            format == Format::Svg || !io::stdout().is_terminal(),
-            "--format: expected --output or a pipe for a PNG, got a terminal"
+            !io::stdout().is_terminal(),
+            "expected --output FILE or a pipe for the picture, got a terminal\nhint: --output run.svg or --output run.png \
+             writes it to a file"
         );
-        return Ok(format);
+        return Ok(args.format.unwrap_or(Format::Svg));
     };
     let ending = Path::new(name).extension().map(OsStr::to_ascii_lowercase);
     match (args.format, ending.as_deref().and_then(OsStr::to_str)) {

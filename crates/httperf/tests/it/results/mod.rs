@@ -475,7 +475,7 @@ fn a_file_that_is_read_is_never_written() {
             "which --body-file names too",
         ),
         (
-            "ab URL URL --rounds 1 --trial 0.1 --body-file @body --svg @body",
+            "ab URL URL --rounds 1 --force --trial 0.1 --body-file @body --svg @body",
             "--svg",
             "body",
             "which --body-file names too",

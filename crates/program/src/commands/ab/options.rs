@@ -34,9 +34,9 @@ pub const COMMAND: Command<AbArgs, Args> = Command {
 };
 
 const SIDES: &[Opt<AbArgs>] = &[
-    Opt::with_value("a", "OPTIONS", "options of a run for side A alone, as a shell would split them")
+    Opt::with_value("a", "OPTIONS", "options of side A alone").common()
         .details(&[
-            "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
+            "Options of a run, split as a shell would split them. Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
              of both.",
         ])
         .needs(&[any_of(&["b"]).because("it may be empty")])
@@ -44,7 +44,7 @@ const SIDES: &[Opt<AbArgs>] = &[
             args.a = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::with_value("b", "OPTIONS", "options of a run for side B alone")
+    Opt::with_value("b", "OPTIONS", "options of side B alone").common()
         .details(&["May be empty. Side A is the base, with which B is compared."])
         .needs(&[any_of(&["a"]).because("it may be empty")])
         .apply(|args, value| {
@@ -54,25 +54,25 @@ const SIDES: &[Opt<AbArgs>] = &[
 ];
 
 const TRIALS: &[Opt<AbArgs>] = &[
-    Opt::with_value("rounds", "N", "makes N rounds, each with one trial of both sides in random order")
+    Opt::with_value("rounds", "N", "makes N rounds, each with a trial of both sides").common()
         .details(&[
-            "Default: 10. Range: 1 to 1000. Intervals become narrower with more of them; with fewer than \
-             5 nothing can be told. A round in which a trial is INVALID is left out.",
+            "Default: 10. Range: 5 to 1000, as fewer rounds cannot tell a difference from chance; 1 to 1000 with --force. \
+             Intervals become narrower with more of them. A round in which a trial is INVALID is left out.",
         ])
         .apply(|args, value| {
             let rounds = value.unsigned().and_then(|rounds| u32::try_from(rounds).ok());
             let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
-            let expected = || value.expected("a number from 1 to 1000");
+            let expected = || value.expected("a number from 5 to 1000");
             args.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::with_value("trial", "X", "measures X seconds in each trial")
+    Opt::with_value("trial", "X", "measures X seconds in each trial").common()
         .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
         .apply(|args, value| {
             args.run.load.duration = seconds(value, |seconds| seconds > 0.0)?;
             Ok(())
         }),
-    Opt::with_value("warmup", "X", "offers load for X seconds before each trial measures")
+    Opt::with_value("warmup", "X", "offers load for X seconds before each trial").common()
         .details(&["Default: 0.5."])
         .apply(|args, value| {
             args.run.results.warmup = seconds(value, |seconds| seconds >= 0.0)?;
@@ -100,14 +100,18 @@ const TRIALS: &[Opt<AbArgs>] = &[
 ];
 
 const COMPARISON: &[Opt<AbArgs>] = &[
-    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
-        args.settings.tolerances.extend(tolerances(value)?);
-        Ok(())
-    }),
-    Opt::flag("force", "reports figures even if most rounds are left out").apply(|args, _| {
-        args.settings.force = true;
-        Ok(())
-    }),
+    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).common().details(FAIL_IF_DETAILS).apply(
+        |args, value| {
+            args.settings.tolerances.extend(tolerances(value)?);
+            Ok(())
+        },
+    ),
+    Opt::flag("force", "reports figures even if there are few rounds or most are left out").apply(
+        |args, _| {
+            args.settings.force = true;
+            Ok(())
+        },
+    ),
 ];
 
 const RESULTS: &[Opt<AbArgs>] = &[
@@ -120,6 +124,9 @@ const RESULTS: &[Opt<AbArgs>] = &[
     AbArgs::JUNIT,
     AbArgs::FORMAT,
 ];
+
+/// The fewest rounds that can tell a difference from chance.
+const ROUNDS_MIN: u32 = 5;
 
 /// The most rounds. More would be days.
 const ROUNDS_MAX: u32 = 1000;
@@ -149,6 +156,13 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
     let order = Order::from_environment();
     grammar::parse(&COMMAND, words, order, &mut ab)?;
     rules::check_own(&COMMAND, words, order, &[])?;
+    if let Some(rounds) = ab.rounds.filter(|&rounds| rounds < ROUNDS_MIN && !ab.settings.force) {
+        let message = format!(
+            "--rounds: expected at least {ROUNDS_MIN}, as fewer cannot tell a difference from chance, got `{rounds}`"
+        );
+        let hint = "--force makes them nevertheless".to_owned();
+        return Err(ParseStop::rejected(message).with_hint(Some(hint)));
+    }
     ab.run.note_given(&COMMAND, words, order);
     let [a, b] = match (ab.a.as_ref().zip(ab.b.as_ref()), &ab.words[..]) {
         (None, [a, b]) => {
@@ -244,11 +258,11 @@ fn split(option: &str, value: &[u8]) -> Result<(String, Vec<OsString>), ParseSto
 
 /// Adds the option in whose value the mistake is.
 fn within(option: &str, stop: ParseStop) -> ParseStop {
-    let message = match stop {
-        ParseStop::Usage(message) => message,
-        ParseStop::Rejected { message, .. } => message,
-        other => return other,
-    };
-    let place = if option.is_empty() { Vec::new() } else { format!("{option}: ").into_bytes() };
-    ParseStop::rejected([place, message].concat())
+    match stop {
+        ParseStop::Usage(_) | ParseStop::Rejected { .. } => {
+            let place = if option.is_empty() { String::new() } else { format!("{option}: ") };
+            ParseStop::rejected(place + &stop.text())
+        }
+        other => other,
+    }
 }

@@ -29,7 +29,7 @@ pub const COMMAND: Command<FleetArgs> = Command {
 };
 
 const FLEET: &[Opt<FleetArgs>] = &[
-    Opt::with_value("ranks", "N", "starts N processes that carry out the run together")
+    Opt::with_value("ranks", "N", "starts N processes that share the run").common()
         .details(&[
             "The words behind `--` are the command line of each: that of `httperf` itself, or of `httperf run`, `replay`, \
              `sweep`, `capacity` or `ab`. It is checked at once, as far as that is possible here; --fleet auto is put into it. \
@@ -39,19 +39,19 @@ const FLEET: &[Opt<FleetArgs>] = &[
             args.ranks = Some(positive(value)?.get());
             Ok(())
         }),
-    Opt::with_value("name", "NAME", "names the job").details(&["Default: httperf."]).apply(|args, value| {
+    Opt::with_value("name", "NAME", "names the job").common().details(&["Default: httperf."]).apply(|args, value| {
         args.name = Some(one_word("the name of a job", value)?);
         Ok(())
     }),
-    Opt::with_value("cpus", "N", "gives each rank N processors")
+    Opt::with_value("cpus", "N", "gives each rank N processors").common()
         .details(&["Default: one more than it has --threads, for what watches and reports."])
         .apply(|args, value| {
             args.cpus = Some(positive(value)?.get());
             Ok(())
         }),
-    Opt::with_value("time", "X", "ends the job after X seconds, waiting and reporting included")
+    Opt::with_value("time", "X", "ends the job after X seconds").common()
         .details(&[
-            "Units are as elsewhere: 90s, 10m, 1h. By Slurm, ranks are told to end a minute before, so that there is a \
+            "Waiting and reporting are included. Units are as elsewhere: 90s, 10m, 1h. By Slurm, ranks are told to end a minute before, so that there is a \
              report. Kubernetes deletes pods that run for longer, and what they have printed.",
         ])
         .apply(|args, value| {
@@ -69,12 +69,13 @@ const LEAST_SECONDS: f64 = 120.0;
 
 const SLURM: &[Opt<FleetArgs>] = &[
     Opt::with_value("nodes", "N", "shares the ranks among N nodes")
+        .common()
         .details(&["Default: a node for each rank."])
         .apply(|args, value| {
             args.nodes = Some(positive(value)?.get());
             Ok(())
         }),
-    Opt::with_value("partition", "NAME", "takes nodes of this partition").apply(|args, value| {
+    Opt::with_value("partition", "NAME", "takes nodes of this partition").common().apply(|args, value| {
         args.partition = Some(one_word("the name of a partition", value)?);
         Ok(())
     }),
@@ -110,13 +111,13 @@ const SLURM: &[Opt<FleetArgs>] = &[
 ];
 
 const KUBERNETES: &[Opt<FleetArgs>] = &[
-    Opt::with_value("image", "IMAGE", "runs this container image, in which `httperf` is on the PATH")
-        .details(&["The repository has a Containerfile for one."])
+    Opt::with_value("image", "IMAGE", "runs this container image").common()
+        .details(&["`httperf` must be on its PATH. The repository has a Containerfile for one."])
         .apply(|args, value| {
             args.image = Some(one_word("an image such as registry.example/httperf:1.0.0", value)?);
             Ok(())
         }),
-    Opt::with_value("namespace", "NAME", "names the namespace of all objects")
+    Opt::with_value("namespace", "NAME", "names the namespace of all objects").common()
         .details(&["Default: that of kubectl."])
         .apply(|args, value| {
             let name = text(value).filter(|name| kubernetes::is_label(name));
@@ -126,7 +127,7 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
             args.namespace = Some(name.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::with_value("memory", "SIZE", "gives each rank this much memory")
+    Opt::with_value("memory", "SIZE", "gives each rank this much memory").common()
         .details(&["Such as 512Mi or 2Gi. Default: 1Gi."])
         .apply(|args, value| {
             let size = text(value).filter(|size| kubernetes::is_size(size));

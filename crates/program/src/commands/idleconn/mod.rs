@@ -84,7 +84,7 @@ fn negative(words: &[OsString]) -> Option<String> {
 }
 
 fn rejected(message: String) -> ParseStop {
-    ParseStop::Rejected { message: message.into_bytes(), status: WRONG }
+    ParseStop::Rejected { message: message.into_bytes(), plain: None, status: WRONG }
 }
 
 fn no_count(given: &str) -> ParseStop {

@@ -42,7 +42,7 @@ pub const COMMAND: Command<ImportArgs> = Command {
 };
 
 const RECORDING: &[Opt<ImportArgs>] = &[
-    Opt::with_value("format", "FORMAT", "reads a log in this format").details(recordings::FORMAT).apply(
+    Opt::with_value("format", "FORMAT", "reads a log in this format").common().details(recordings::FORMAT).apply(
         |args, value| {
             args.format = Some(recordings::format(value)?.0);
             Ok(())
@@ -60,7 +60,7 @@ const RECORDING: &[Opt<ImportArgs>] = &[
             args.idle = Some(recordings::idle(value)?);
             Ok(())
         }),
-    Opt::flag("all-origins", "takes the requests of a HAR to all servers, not to the main one alone").apply(
+    Opt::flag("all-origins", "takes the requests of a HAR to all servers, not to the main one alone").common().apply(
         |args, _| {
             args.all_origins = true;
             Ok(())
@@ -77,7 +77,7 @@ const RECORDING: &[Opt<ImportArgs>] = &[
 ];
 
 const OUTPUT: &[Opt<ImportArgs>] = &[
-    Opt::with_value("output", "NAME", "writes the trace to this file, or the workload into this folder")
+    Opt::with_value("output", "NAME", "writes the trace to this file, or the workload into this folder").common()
         .short('o')
         .details(&[
             "log and goreplay make a trace, by default FILE's name with .trace; har, curl and openapi a workload \
@@ -91,7 +91,7 @@ const OUTPUT: &[Opt<ImportArgs>] = &[
             args.output = Some(value.os_str().to_owned());
             Ok(())
         }),
-    Opt::flag("force", "replaces files that exist").apply(|args, _| {
+    Opt::flag("force", "replaces files that exist").common().apply(|args, _| {
         args.force = true;
         Ok(())
     }),

@@ -95,7 +95,7 @@ const OPTIONS: &[ToolOption<Load>] = &[
         Ok(())
     }),
     flag(&["-l", "--latencies"], |load, _| {
-        load.add("--report", "full");
+        load.add("--report", "answer");
         Ok(())
     }),
     value(&["-o", "--format"], |load, text| match text {

@@ -4,6 +4,7 @@
 //! share, and turns it into options of httperf.
 
 mod ab;
+mod autobench;
 mod bombardier;
 mod curl;
 mod h2load;
@@ -26,6 +27,7 @@ use httperf_command_line::terminal::USUAL_COLUMNS;
 use httperf_command_line::terminal::messages::Program;
 
 use self::translation::Load;
+use crate::commands::sweep;
 
 /// The command line of `httperf like`.
 pub const COMMAND: Command<LikeArgs> = Command {
@@ -54,7 +56,7 @@ pub struct LikeArgs {
 
 const OPTIONS: &[Opt<LikeArgs>] = &[Opt::flag("run", "runs the command instead of printing it")
     .details(&[
-        "Goes before the name of the tool: ab, bombardier, curl, h2load, hey, oha, vegeta, wrk or wrk2. All \
+        "Goes before the name of the tool: ab, autobench, bombardier, curl, h2load, hey, oha, vegeta, wrk or wrk2. All \
          words behind the name are those of the tool, as in `httperf like wrk -t4 -c100 -d30s http://host/`.",
         "The command is printed on standard output, quoted for a shell. A line on standard error, `note: …`, \
          names each thing that cannot be the same, and what would measure better. docs/guide/coming-from.md \
@@ -75,6 +77,7 @@ struct Tool {
 
 const TOOLS: &[Tool] = &[
     ab::AB,
+    autobench::AUTOBENCH,
     bombardier::BOMBARDIER,
     curl::CURL,
     h2load::H2LOAD,
@@ -144,10 +147,13 @@ fn translate(typed: &[Vec<u8>]) -> Result<Translation, ParseStop> {
     let refused = |reason: &str| ParseStop::rejected(format!("{}: {reason}", tool.name));
     let load = (tool.translate)(words).map_err(|reason| refused(&reason))?;
     let (words, notes) = load.into_words();
-    let parsed = Args::default().parse(&words);
+    let parsed = match words.split_first() {
+        Some((command, words)) if command == sweep::COMMAND.name => sweep::elsewhere_words(words).map(drop),
+        _ => Args::default().parse(&words),
+    };
     parsed.map_err(|stop| match stop {
-        ParseStop::Usage(message) | ParseStop::Rejected { message, .. } => {
-            refused(&format!("cannot be translated: {}", String::from_utf8_lossy(&message)))
+        ParseStop::Usage(_) | ParseStop::Rejected { .. } => {
+            refused(&format!("cannot be translated: {}", stop.text()))
         }
         other => other,
     })?;

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use httperf_import::words::Expected;
 use httperf_plan::url::HttpUrl;
 
+use crate::commands::sweep;
+
 /// A load as another tool's command line describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Load {
@@ -96,6 +98,15 @@ pub(super) enum Pace {
     },
     /// The reply before it, on connections that are opened at a rate per second.
     Connections(f64),
+    /// The same at one rate after the other.
+    Sweep {
+        /// The first rate.
+        low: f64,
+        /// The last.
+        high: f64,
+        /// From each to the next.
+        step: f64,
+    },
 }
 
 /// The version of HTTP that a tool speaks.
@@ -220,6 +231,10 @@ impl Load {
     /// The words behind `httperf` that offer this load, and the notes about it.
     pub(super) fn into_words(mut self) -> (Vec<OsString>, Vec<String>) {
         let mut words = Words(Vec::new());
+        let is_sweep = matches!(self.pace, Pace::Sweep { .. });
+        if is_sweep {
+            words.0.push(sweep::COMMAND.name.into());
+        }
         if let Some(Target::List { file, .. }) = &self.target {
             words.option("--targets", file);
         }
@@ -231,7 +246,7 @@ impl Load {
         }
         words.0.extend(self.further.drain(..).map(OsString::from));
         let sizes_buffers = words.0.iter().any(|word| word == "--send-buffer");
-        if self.pace != Pace::Once && !sizes_buffers {
+        if self.pace != Pace::Once && !is_sweep && !sizes_buffers {
             words.flag("--system-buffers");
         }
         if self.follows_redirects {
@@ -273,6 +288,12 @@ impl Load {
                     words.option("--concurrency", self.connections.to_string());
                 }
                 if let Some(count) = self.count {
+                    words.option("--num-conns", count.to_string());
+                }
+            }
+            Pace::Sweep { low, high, step } => {
+                words.option("--rates", format!("{low}..{high}/{step}"));
+                if let Some(count) = self.count.filter(|_| self.duration.is_none()) {
                     words.option("--num-conns", count.to_string());
                 }
             }
@@ -430,7 +451,8 @@ impl Load {
 
     fn note_pace(&mut self) {
         let change = match (self.pace, self.count) {
-            (Pace::Requests { .. } | Pace::Connections(_), _) | (Pace::Replies, Some(1)) => return,
+            (Pace::Requests { .. } | Pace::Connections(_) | Pace::Sweep { .. }, _)
+            | (Pace::Replies, Some(1)) => return,
             (Pace::Once, _) => {
                 let note = "this is a single request; --request-rate R --duration X sends R per second for X seconds";
                 return self.notes.push(note.to_owned());

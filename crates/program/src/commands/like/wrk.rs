@@ -40,7 +40,7 @@ const OPTIONS: &[ToolOption<Load>] = &[
         Ok(())
     }),
     flag(&["-L", "--latency"], |load, _| {
-        load.further.extend(["--report".to_owned(), "full".to_owned()]);
+        load.add("--report", "answer");
         Ok(())
     }),
     ToolOption::lost_value(

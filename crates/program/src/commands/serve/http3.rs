@@ -50,7 +50,8 @@ fn unfit_message(unfit: UnfitForHttp3) -> String {
 const IMPLIES_HTTP3: &str = "Implies --http3.";
 
 pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
-    Opt::flag("http3", "answers HTTP/3 too, on the UDP port of the same number")
+    Opt::flag("http3", "answers HTTP/3 too, on the same port of UDP")
+        .common()
         .details(&[
             "Replies over HTTP/1 and HTTP/2 say so (Alt-Svc). Certificate, key, groups, tickets, early data \
              and client certificates are those of TLS over TCP. Early data is accepted only for sessions \

@@ -29,14 +29,17 @@ use self::tls::TlsArgs;
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     match settings(words) {
-        Ok(settings) => serve(&program, settings).unwrap_or_else(|status| status),
+        Ok(settings) => {
+            settings.notices.iter().for_each(|notice| program.warn(notice));
+            serve(&program, settings).unwrap_or_else(|status| status)
+        }
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
 }
 
 /// Serves until a signal comes. An early end has been explained when its exit status comes back.
 fn serve(program: &Program, settings: ServeSettings) -> Result<ExitCode, ExitCode> {
-    let ServeSettings { config, certificate_file } = settings;
+    let ServeSettings { config, certificate_file, .. } = settings;
     let failed = |doing: &str, error: &std::io::Error| {
         program.say(format_args!("cannot {doing}: {error}"));
         ExitCode::FAILURE
@@ -67,6 +70,8 @@ struct ServeSettings {
     config: Config,
     /// The file for the server's certificate.
     certificate_file: Option<PathBuf>,
+    /// Notes on values that may not be what was meant.
+    notices: Vec<String>,
 }
 
 fn settings(words: &[OsString]) -> Result<ServeSettings, ParseStop> {
@@ -91,6 +96,8 @@ pub struct ServeArgs {
     tls: TlsArgs,
     http2: Http2Args,
     http3: Http3Args,
+    /// Notes on values that may not be what was meant.
+    notices: Vec<String>,
 }
 
 impl Default for ServeArgs {
@@ -105,6 +112,7 @@ impl Default for ServeArgs {
             tls: TlsArgs::default(),
             http2: Http2Args::default(),
             http3: Http3Args::default(),
+            notices: Vec::new(),
         }
     }
 }
@@ -120,7 +128,7 @@ impl ServeArgs {
         let http2 = self.http2.config();
         let http3 = self.http3.config(&self.config.listen, tls.as_ref())?;
         let config = Config { faults, capacity, tls, http2, http3, ..self.config };
-        Ok(ServeSettings { config, certificate_file })
+        Ok(ServeSettings { config, certificate_file, notices: self.notices })
     }
 }
 
@@ -150,6 +158,7 @@ pub const COMMAND: Command<ServeArgs> = Command {
 
 const REPLIES: &[Opt<ServeArgs>] = &[
     Opt::with_value("size", "N", "answers with a body of N bytes")
+        .common()
         .details(&[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
             "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, \
@@ -162,7 +171,8 @@ const REPLIES: &[Opt<ServeArgs>] = &[
             args.config.size = read(value, parse_size)?;
             Ok(())
         }),
-    Opt::with_value("status", "LIST", "answers with this status, or with a mix such as 200:95,503:5")
+    Opt::with_value("status", "LIST", "answers with this status, or a mix: 200:95,503:5")
+        .common()
         .details(&["Default: 200. The number behind a status is its weight."])
         .apply(|args, value| {
             args.config.status = read(value, str::parse)?;
@@ -187,7 +197,7 @@ const REPLIES: &[Opt<ServeArgs>] = &[
 ];
 
 const TIME: &[Opt<ServeArgs>] = &[
-    Opt::with_value("delay", "T", "waits for T before each reply: a duration or a distribution")
+    Opt::with_value("delay", "T", "waits for T, or a random time, before each reply").common()
         .details(&[
             "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one \
              of uniform:MIN,MAX, jitter:MIDDLE,DEVIATION (uniform, too), exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
@@ -196,20 +206,25 @@ const TIME: &[Opt<ServeArgs>] = &[
         ])
         .apply(|args, value| {
             args.config.delay = read(value, str::parse)?;
+            if let Some(seconds) = value.real().filter(|&seconds| seconds >= 1.0) {
+                args.notices.push(format!(
+                    "--delay {seconds} waits {seconds} seconds before each reply; --delay {seconds}ms waits milliseconds"
+                ));
+            }
             Ok(())
         }),
     Opt::with_value(
         "capacity",
         "X",
-        "sends at most X replies per second; further requests wait in order of arrival",
-    )
-    .details(&["Default: as many as the machine manages."])
+        "sends at most X replies per second",
+    ).common()
+    .details(&["Further requests wait in order of arrival. Default: as many as the machine manages."])
     .apply(|args, value| {
         args.rate = Some(read(value, parse_rate)?);
         Ok(())
     }),
-    Opt::with_value("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
-        .details(&["Default: any number may wait."])
+    Opt::with_value("queue", "N", "lets N requests wait, and answers others with 503").common()
+        .details(&["They wait for --capacity; others get 503 at once. Default: any number may wait."])
         .needs(&[any_of(&["capacity"])])
         .apply(|args, value| {
             args.queue = Some(number("a number of requests", value)?);
@@ -218,18 +233,15 @@ const TIME: &[Opt<ServeArgs>] = &[
 ];
 
 const CONNECTIONS: &[Opt<ServeArgs>] = &[
-    Opt::with_value(
-        "listen",
-        "ADDR:PORT",
-        "listens on this address, or on unix:PATH for a unix-domain socket",
-    )
-    .details(&[
-        "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
-    ])
-    .apply(|args, value| {
-        args.config.listen = listen_address(value)?;
-        Ok(())
-    }),
+    Opt::with_value("listen", "ADDR:PORT", "listens on this address, or on unix:PATH")
+        .common()
+        .details(&[
+            "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
+        ])
+        .apply(|args, value| {
+            args.config.listen = listen_address(value)?;
+            Ok(())
+        }),
     Opt::with_value("close-after", "N", "closes a connection with its Nth reply, and announces it")
         .details(&["Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, \
              a GOAWAY goes before it, and requests that were on their way are answered before the \
@@ -268,8 +280,8 @@ const FAULTS: &[Opt<ServeArgs>] = &[
     Opt::with_value(
         "fault",
         "KIND:PROBABILITY",
-        "makes replies fail at random, as in reset:0.01 or stall:2%; may be repeated",
-    )
+        "makes replies fail at random, as in reset:0.01",
+    ).common()
     .details(&[
         "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
          comes), garbage (bytes that are not HTTP).",

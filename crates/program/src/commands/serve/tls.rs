@@ -127,7 +127,8 @@ fn version_name(version: TlsVersion) -> &'static str {
 const IMPLIES_TLS: &str = "Implies --tls.";
 
 pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
-    Opt::flag("tls", "speaks TLS on every connection, with a certificate made at start")
+    Opt::flag("tls", "speaks TLS on every connection")
+        .common()
         .details(&["The certificate signs itself; it is for localhost, 127.0.0.1, ::1 and the address of \
              --listen, and valid for 30 days. Of the application protocols that a client offers (ALPN) \
              the server takes h2 before http/1.1; without such an offer it speaks HTTP/1. --no-http2 \

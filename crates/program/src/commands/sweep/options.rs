@@ -34,10 +34,10 @@ const RATES: &[Opt<SweepArgs>] = &[
     Opt::with_value(
         "rates",
         "LIST",
-        "makes a run at each of these rates of connections, or of sessions, per second",
-    )
+        "makes a run at each of these connection rates",
+    ).common()
     .details(&[
-        "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
+        "Rates per second of connections, or of sessions. A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
          a factor of 1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
         "--period sets the kind of the intervals: `--period=e1` makes each run a Poisson process.",
         "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not \
@@ -55,16 +55,16 @@ const RATES: &[Opt<SweepArgs>] = &[
     Opt::with_value(
         "request-rates",
         "LIST",
-        "makes a run at each of these rates of calls per second, over connections that are kept",
-    )
-    .details(&["As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
+        "makes a run at each of these call rates",
+    ).common()
+    .details(&["Calls per second over connections that are kept. As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
          --request-period sets the kind of the intervals."])
     .conflicts(&[any_of(&["period"]).because("--rates has rates of connections")])
     .apply(|args, value| {
         args.request_rates = Some(parsed_rates(value)?);
         Ok(())
     }),
-    Opt::with_value("repeats", "N", "makes N runs at each rate")
+    Opt::with_value("repeats", "N", "makes N runs at each rate").common()
         .details(&[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
         ])
@@ -72,7 +72,7 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.repeats = whole(1, REPEATS_MAX, value)?;
             Ok(())
         }),
-    Opt::with_value("order", "rising|random", "makes the runs by rising rates, or in random order")
+    Opt::with_value("order", "rising|random", "makes the runs by rising rates or at random").common()
         .details(&[
             "Default: rising, with the repeats of a rate one after the other. In random order each rate \
              has its turn before any is repeated.",
@@ -109,6 +109,7 @@ const RATES: &[Opt<SweepArgs>] = &[
 
 const BETWEEN: &[Opt<SweepArgs>] = &[
     Opt::with_value("pause", "X", "waits at least X seconds between two runs")
+        .common()
         .details(&["Default: 1. Range: 0 to 86400."])
         .apply(|args, value| {
             args.pause = wait(value)?;
@@ -133,7 +134,8 @@ const BETWEEN: &[Opt<SweepArgs>] = &[
 const RESULTS: &[Opt<SweepArgs>] = &[
     SweepArgs::OUTPUT,
     SweepArgs::JSON,
-    Opt::with_value("resume", "FILE", "continues the sweep in a file that --output has written")
+    Opt::with_value("resume", "FILE", "continues the sweep of a saved document")
+        .common()
         .details(&[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
@@ -284,7 +286,11 @@ fn complete(given: &mut SweepArgs) -> Result<(), ParseStop> {
 }
 
 fn parsed_rates(value: Value<'_>) -> Result<Vec<f64>, ParseStop> {
-    rates::parse(&String::from_utf8_lossy(value.bytes())).map_err(|what| value.rejected(what))
+    let text = String::from_utf8_lossy(value.bytes());
+    rates::parse(&text).map_err(|what| {
+        let hint = rates::range_meant(&text).map(|range| format!("a range is FIRST..LAST/STEP: {range}"));
+        value.rejected(what).with_hint(hint)
+    })
 }
 
 fn whole(least: u32, most: u32, value: Value<'_>) -> Result<u32, ParseStop> {

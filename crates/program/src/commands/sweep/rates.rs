@@ -30,6 +30,25 @@ pub(super) fn parse(text: &str) -> Result<Vec<f64>, String> {
     Ok(rates)
 }
 
+/// A range as it is written here, if this text is one in another notation: `100-500` or `100:500`.
+pub(super) fn range_meant(text: &str) -> Option<String> {
+    let (range, step) = match text.split_once('/') {
+        Some((range, step)) => (range, rate(step).ok()),
+        None => (text, None),
+    };
+    let bounds = ["-", ":"].iter().find_map(|sign| range.split_once(sign));
+    let (first, last) = bounds?;
+    let (low, high) = (rate(first).ok()?, rate(last).ok()?);
+    let step = step.unwrap_or_else(|| round_step((high - low) / 4.0));
+    (low < high).then(|| format!("{first}..{last}/{step}"))
+}
+
+/// The largest of 1, 2 and 5 times a power of ten that is not above this number.
+fn round_step(most: f64) -> f64 {
+    let unit = 10_f64.powf(most.log10().floor());
+    [5.0, 2.0, 1.0].into_iter().map(|digit| digit * unit).find(|&step| step <= most).unwrap_or(unit)
+}
+
 /// Adds the rates of one part.
 fn add(part: &str, rates: &mut Vec<f64>) -> Result<(), String> {
     let Some((first, rest)) = part.split_once("..") else {
@@ -154,6 +173,23 @@ mod tests {
         check_error("1..1001/1", "expected at most 1000 rates, got more");
         check_error("1..1e300/1e-300", "expected at most 1000 rates, got more");
         check_error("1..1e308x1.0001", "expected at most 1000 rates, got more");
+    }
+
+    #[test]
+    fn a_range_in_another_notation_is_understood() {
+        for (typed, meant) in [
+            ("100-500", Some("100..500/100")),
+            ("100:1000", Some("100..1000/200")),
+            ("1k-5k/500", Some("1k..5k/500")),
+            ("100..200", None),
+            ("0.5-1", Some("0.5..1/0.1")),
+            ("500-100", None),
+            ("fast", None),
+            ("-5", None),
+        ] {
+            assert_eq!(range_meant(typed).as_deref(), meant, "{typed}");
+            assert!(meant.is_none_or(|meant| parse(meant).is_ok()), "{typed}");
+        }
     }
 
     #[test]

@@ -263,27 +263,25 @@ pub const COMMAND: Command<TlsLabArgs> = Command {
 };
 
 const VARIANTS: &[Opt<TlsLabArgs>] = &[
-    Opt::with_value(
-        "groups",
-        "LIST",
-        "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
-    )
-    .details(&[
-        "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
+    Opt::with_value("groups", "LIST", "measures each of these key-exchange groups")
+        .common()
+        .details(&[
+            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
              --tls-groups help` lists them. The first that the server accepts is what the others are \
              compared with. One that is named twice shows how far figures can be trusted. An empty list \
              leaves --ciphers alone.",
-        "What the server refuses is a row of the table that says why.",
-    ])
-    .apply(|args, value| {
-        let text = String::from_utf8_lossy(value.bytes());
-        args.groups = named_groups(&text).ok_or_else(|| {
-            let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-            value.expected(&format!("groups among {}", known.join(", ")))
-        })?;
-        Ok(())
-    }),
-    Opt::with_value("ciphers", "LIST", "measures each of these cipher suites as well, alone, with TLS 1.2")
+            "What the server refuses is a row of the table that says why.",
+        ])
+        .apply(|args, value| {
+            let text = String::from_utf8_lossy(value.bytes());
+            args.groups = named_groups(&text).ok_or_else(|| {
+                let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+                value.expected(&format!("groups among {}", known.join(", ")))
+            })?;
+            Ok(())
+        }),
+    Opt::with_value("ciphers", "LIST", "measures each of these cipher suites as well")
+        .common()
         .details(&["Default: none. Separated by commas or colons, as in \
              ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
              chosen."])
@@ -297,7 +295,8 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
             args.ciphers = names(&text).map(str::to_owned).collect();
             Ok(())
         }),
-    Opt::flag("resume", "measures each variant with resumed sessions as well")
+    Opt::flag("resume", "measures resumed sessions as well")
+        .common()
         .details(&["Of the handshakes of such a trial all but the first resume, if the server lets them."])
         .apply(|args, _| {
             args.resume = true;
@@ -306,22 +305,20 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
 ];
 
 const TRIALS: &[Opt<TlsLabArgs>] = &[
-    Opt::with_value(
-        "rounds",
-        "N",
-        "makes N rounds, each with one trial of each variant, in an order that changes",
-    )
-    .details(&[
-        "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
+    Opt::with_value("rounds", "N", "makes N rounds, each with a trial of each variant")
+        .common()
+        .details(&[
+            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
              confidence (Student's t) become narrower with more of them. A single round gives no \
              intervals.",
-        "Trials that warm up precede the first round and are left out.",
-    ])
-    .apply(|args, value| {
-        args.settings.rounds = number(1..=ROUNDS_MAX, value)?;
-        Ok(())
-    }),
-    Opt::with_value("handshakes", "N", "makes N handshakes in each trial, one after the other")
+            "Trials that warm up precede the first round and are left out.",
+        ])
+        .apply(|args, value| {
+            args.settings.rounds = number(1..=ROUNDS_MAX, value)?;
+            Ok(())
+        }),
+    Opt::with_value("handshakes", "N", "makes N handshakes in each trial")
+        .common()
         .details(&["Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second \
              slowest. A trial is ended after a minute."])
         .apply(|args, value| {
@@ -341,6 +338,7 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
         Ok(())
     }),
     Opt::with_value("concurrency", "N", "keeps N of the --rate-handshakes going at once")
+        .common()
         .details(&["Default: 8. Range: 1 to 10000."])
         .apply(|args, value| {
             let concurrency = number(1..=CONCURRENCY_MAX, value)?;
@@ -357,7 +355,7 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
 ];
 
 const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
-    Opt::with_value("http-version", "1.1|3", "measures the TLS of HTTP/1.1, over TCP, or that of HTTP/3, over QUIC")
+    Opt::with_value("http-version", "1.1|3", "measures the TLS of HTTP/1.1, over TCP, or that of HTTP/3, over QUIC").common()
         .details(&[
             "Default: 1.1. Over QUIC, TLS is always version 1.3, and the time of a handshake is that of the connection. \
              Bytes are those of the messages of TLS.",
@@ -391,7 +389,7 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
             args.base.tls.server_name = Some(table::parse_server_name(value)?);
             Ok(())
         }),
-    Opt::flag("ssl-verify", "checks the server's certificate, which is part of what a handshake costs")
+    Opt::flag("ssl-verify", "checks the server's certificate").common()
         .details(&["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."])
         .apply(|args, _| {
             args.verify();
