@@ -15,7 +15,7 @@ use links::Link;
 pub const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// The parts of the book.
-pub const PARTS: [&str; 5] = ["Start", "Measure well", "Recipes", "Reference", "Inside"];
+pub const PARTS: [&str; 6] = ["Start", "Concepts", "Measure well", "Recipes", "Reference", "Inside"];
 
 /// The folder with the pages.
 const DOCS: &str = "docs";

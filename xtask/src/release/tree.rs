@@ -31,6 +31,7 @@ const DOCUMENTS: &[&str] = &[
     "bench/results",
     "docs/SUMMARY.md",
     "docs/index.md",
+    "docs/concepts",
     "docs/grafana",
     "docs/guide",
     "docs/internals",

@@ -40,9 +40,9 @@ pub enum LoadError {
     PerConnection(usize),
     /// A warm-up in which all work is due.
     #[error(
-        "--warmup: expected a workload that outlasts it, such as one with --duration, got {} s with the last start due \
-         after {} s",
-        printf::g(*.warmup_s), printf::g(*.last_s)
+        "--warmup: expected less than the load takes, as the last arrival is due after {} s, got `{} s` (--duration X offers \
+         load for longer)",
+        printf::g(*.last_s), printf::g(*.warmup_s)
     )]
     Warmup {
         /// The length of the warm-up.
@@ -311,8 +311,8 @@ mod tests {
     fn a_warm_up_leaves_something_to_measure() {
         let message = |warmup: &str, last: &str| {
             format!(
-                ": --warmup: expected a workload that outlasts it, such as one with --duration, got {warmup} s with the \
-                 last start due after {last} s"
+                ": --warmup: expected less than the load takes, as the last arrival is due after {last} s, got `{warmup} s` \
+                 (--duration X offers load for longer)"
             )
         };
         check_error(&["--warmup=1"], &message("1", "0"));

@@ -35,8 +35,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let duration = value.seconds().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
         let expected = || {
-            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}, or a time such as 30s");
-            value.expected(&what)
+            value.expected(&format!("a time above 0 such as 30s or 2m, at most {SECONDS_MAX} s"))
         };
         args.load.duration = duration.ok_or_else(expected)?;
         Ok(())

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -305,4 +306,24 @@ fn on_a_terminal_a_rate_alone_says_that_it_makes_one_connection() {
             }
         }
     }
+}
+
+/// The transcripts of the page on messages.
+#[test]
+fn messages_are_those_of_their_page() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let port = server.port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let page = fs::read_to_string(xtask::root().join("docs/internals/messages.md")).unwrap();
+    let blocks = page.split("```").skip(1).step_by(2);
+    let (mut written, mut printed) = (String::new(), String::new());
+    for line in blocks.flat_map(str::lines).filter(|line| !line.is_empty()) {
+        written += &format!("{line}\n");
+        let Some(words) = line.strip_prefix("$ httperf ") else { continue };
+        let words: Vec<String> = words.split(' ').map(|word| word.replace("PORT", &port)).collect();
+        let stderr = ours(&words, folder.path()).stderr.replace(&port, "PORT");
+        printed += &format!("{line}\n{}", but_for_the_verdict(&stderr));
+    }
+    assert!(written.matches("$ httperf ").count() >= 60, "{written}");
+    assert_eq!(written, printed);
 }

@@ -111,7 +111,7 @@ const ANSWERS: &[(&str, &[i32])] = &[
 const MISSED: &[&str] = &["--rate 700 --num-conns 7000 --timeout 5 --slo 'p99<100ms, errors<1%'"];
 
 /// Folders with pages whose commands are run.
-const FOLLOWED: [&str; 3] = ["docs/start/", "docs/measure/", "docs/recipes/"];
+const FOLLOWED: [&str; 4] = ["docs/start/", "docs/concepts/", "docs/measure/", "docs/recipes/"];
 
 /// Replacements within a script of the shell.
 const SHORTER_SCRIPT: &[(&str, &str)] = &[("sleep 5;", "sleep 0.3;"), ("--duration 10", "--duration 2")];
@@ -129,6 +129,24 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("README.md", "X25519MLKEM768 costs ", Check::Compared(check_tls_lab)),
     ("docs/start/five-minutes.md", "http://127.0.0.1:8080: ", Check::Compared(check_first_answer)),
     ("docs/measure/tls-cost.md", "X25519MLKEM768 costs ", Check::Compared(check_tls_lab)),
+    (
+        "docs/concepts/knee.md",
+        "connections/s ",
+        Check::NotCompared("a sweep takes minutes; pages/tests/it/sweep.rs has its table"),
+    ),
+    (
+        "docs/concepts/queue.md",
+        "calls/s ",
+        Check::NotCompared("a sweep takes minutes; pages/tests/it/sweep.rs has its table"),
+    ),
+    ("docs/concepts/samples.md", "Latency, 95 % ", Check::NotCompared("a run of half a minute")),
+    (
+        "docs/concepts/tail-latency.md",
+        "Times ",
+        Check::NotCompared("rows of a table that other tests look for"),
+    ),
+    ("docs/concepts/tail-latency.md", "p95=", Check::NotCompared("commands of the shell")),
+    ("docs/concepts/tail-latency.md", "131 of 200", Check::NotCompared("what these commands print")),
     (
         "docs/start/from-vegeta.md",
         "GET ",
@@ -156,6 +174,8 @@ const SAMPLES: &[(&str, &str, Check)] = &[
         "objectives: p99<50ms, ",
         Check::NotCompared("a search takes minutes; tests/measured makes some"),
     ),
+    ("ci.md", "# Load tests of a pull request", Check::Compared(check_github_file)),
+    ("ci.md", "# Load tests of a merge request", Check::Compared(check_gitlab_file)),
     ("coming-from.md", "$ httperf like ", Check::NotCompared("tests/it/like.rs compares them word for word")),
     ("coming-from.md", "echo ", Check::NotCompared("a command of another program in front")),
     (
@@ -352,6 +372,10 @@ fn every_picture_is_one_that_the_program_draws_from_what_is_saved() {
     }
     for Page { name, path, text } in pages() {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        // Those of concepts are drawn by hand.
+        if path.starts_with("docs/concepts/") {
+            continue;
+        }
         // The text of a picture may go on in the next line.
         for shown in text.split("![").skip(1) {
             let path = shown.split_once("](").and_then(|(_, rest)| rest.split(')').next()).unwrap();
@@ -803,6 +827,21 @@ fn check_objectives(sample: &Block) {
     let printed = stdout(&outcome);
     let begin = printed.find("Objectives: ").unwrap_or_else(|| panic!("{printed}{}", stderr(&outcome)));
     assert_eq!(forms(sample.lines.iter()), forms(printed[begin..].lines()));
+}
+
+/// The workflow for GitHub is the file that can be copied.
+fn check_github_file(sample: &Block) {
+    check_file("docs/recipes/ci-github.yml", sample);
+}
+
+/// The pipeline for GitLab is the file that can be copied.
+fn check_gitlab_file(sample: &Block) {
+    check_file("docs/recipes/ci-gitlab.yml", sample);
+}
+
+fn check_file(path: &str, sample: &Block) {
+    let file = fs::read_to_string(xtask::root().join(path)).unwrap();
+    assert_eq!(sample.lines, file.lines().collect::<Vec<_>>(), "{path}");
 }
 
 /// The section on HTTP/2 with all that it can show: no server provokes all of that.

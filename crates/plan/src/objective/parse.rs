@@ -82,8 +82,7 @@ impl Display for ParseError {
 
 /// Descriptions of the expected text.
 mod expected {
-    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, checks, abandoned, 5xx or replies (latency, service, response, \
-         transfer, connect, handshake, session, lag, first, gap, ttft, itl, tpot, e2e, rtt, ping; p50, mean, min, max)";
+    pub(super) const METRIC: &str = "a figure such as p99, mean, service.p99, errors, 5xx or replies";
     pub(super) const FIGURE: &str = "p and a percentage such as p99, or mean, min or max";
     pub(super) const PERCENTAGE: &str = "a percentage above 0 and below 100";
     pub(super) const RELATION: &str = "<, <=, > or >=";

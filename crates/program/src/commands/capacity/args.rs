@@ -176,7 +176,7 @@ impl CapacityArgs {
         };
         if objectives.is_empty() {
             return Err(ParseStop::rejected(
-                "--slo: expected objectives such as `p99<50ms, errors<0.1%`, which say what the server is to keep to; got none",
+                "--slo: expected objectives such as `p99<50ms, errors<0.1%`, got none",
             ));
         }
         for objective in objectives {
