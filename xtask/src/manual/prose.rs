@@ -174,8 +174,8 @@ pub(super) const REPORT_SESSION_LINES: &[Entry] = &[
 
 pub(super) const REPORT_VERBOSE: &[&str] = &[
     "With `-v` reply rates are printed as they are sampled, and with `-v -v` a histogram of connection lifetimes \
-     precedes the report. `--report` chooses between this classic report and the full one, which adds percentiles \
-     and, for TLS, the negotiated parameters, the time and size of handshakes of each kind, and the causes of \
+     precedes the report. `--report` chooses between the answer (one screen: the conclusion, the load, replies, \
+     errors, latency, verdict), this classic report, and the full one, which adds percentiles and, for TLS, the negotiated parameters, the time and size of handshakes of each kind, and the causes of \
      failed ones.",
     "Among the percentiles, `latency` counts from the instant at which a call was due (its arrival, or the end of \
      the preceding reply or pause) and `service` from the first byte sent, both to the end of the reply. `lag` is \
@@ -190,7 +190,7 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
 
 pub(super) const VERDICT: &[&str] = &[
     "Each run gets a verdict: `VALID`, `SUSPECT` (some figures may be off) or `INVALID` (they describe the \
-     generator or the machine rather than the server). The verdict ends the full report, and is part of every \
+     generator or the machine rather than the server). The verdict ends the answer and the full report, and is part of every \
      other form of result. After the classic report, the reasons for `INVALID` are printed on stderr. The \
      reasons:",
 ];
@@ -444,7 +444,9 @@ pub(crate) const ENVIRONMENT: &[Entry] = &[
     entry("HOME", "The folder that ~ stands for, where `XDG_STATE_HOME` is not set."),
     entry("POSIXLY_CORRECT", "If set, options end at the first word that is not an option."),
     entry("NO_COLOR", "If set and not empty, nothing is coloured."),
-    entry("TERM", "With the value `dumb`, there are no colours and no progress line."),
+    entry("TERM", "With the value `dumb`, there are no colours, no progress line and no pager."),
+    entry("PAGER", "Program that shows long help on a terminal. Default: `less`. Empty or `cat`: none."),
+    entry("LESS", "Options of `less`. Default: `-FRX`."),
     entry(
         "HTTPERF_FLEET_SIZE",
         "Number of ranks of a fleet, where the launcher gives only the rank (Kubernetes).",

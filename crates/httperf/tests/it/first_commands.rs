@@ -322,7 +322,7 @@ fn messages_are_those_of_their_page() {
         let Some(words) = line.strip_prefix("$ httperf ") else { continue };
         let words: Vec<String> = words.split(' ').map(|word| word.replace("PORT", &port)).collect();
         let stderr = ours(&words, folder.path()).stderr.replace(&port, "PORT");
-        printed += &format!("{line}\n{}", but_for_the_verdict(&stderr));
+        printed += &format!("{line}\n{}\n", but_for_the_verdict(&stderr).trim_end());
     }
     assert!(written.matches("$ httperf ").count() >= 60, "{written}");
     assert_eq!(written, printed);

@@ -748,8 +748,11 @@ fn the_guide_names_options_that_exist() {
         command.options().map(|option| option.long).collect::<BTreeSet<_>>()
     };
     for section in PAGE.split("\n## ") {
-        let replays = section.starts_with("GoReplay");
-        let known = if replays { options("replay") } else { &options("") | &options("run") };
+        let known = match section.split([' ', ',', '\n']).next() {
+            Some("GoReplay") => options("replay"),
+            Some("autobench") => &options("") | &options("sweep"),
+            _ => &options("") | &options("run"),
+        };
         let counterparts =
             section.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.split('|').nth(2));
         let codes = counterparts.flat_map(|cell| cell.split('`').skip(1).step_by(2));

@@ -225,7 +225,8 @@ fn control_c_ends_the_full_screen_view_as_an_interrupt_does() {
     terminal.wait_for("\nverdict  ");
     assert!(terminal.is_usual());
     let captured = terminal.bytes();
-    let is_answer = |line: &str| line.starts_with("http://") && line.contains(" measured");
+    // Its first word is bold.
+    let is_answer = |line: &str| line.starts_with("\u{1b}[1mhttp://") && line.contains(" measured");
     assert!(captured.lines().any(is_answer), "{captured:?}");
 }
 

@@ -536,6 +536,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
     httperf: --slo: expected p and a percentage such as p99, or mean, min or max at character 9, got `service.median<5ms`
       service.median<5ms
               ^
+    hint: p95<500ms bounds a percentile of the latency, mean<200ms its mean
     exit 1
     $ --slo=p100<50ms
     httperf: --slo: expected a percentage above 0 and below 100 at character 2, got `p100<50ms`

@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, UNLIMITED};
+use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Tls, UNLIMITED};
 use httperf_report::ConclusionKind;
 use httperf_report::result::Document;
+use httperf_report::sweep::{Sweep, SweepConclusionKind};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
-    Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, calls, connections, nonzero, reply, run, sessions,
-    uniform,
+    Action, Deed, Edit, Http2Peer, Http3Deed, Http3Peer, HttpPeer, Link, Peer, StreamSeen, calls,
+    connections, nonzero, reply, run, sessions, uniform,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution, Exp, Pareto};
 use rand_pcg::Pcg64Mcg;
 
 use crate::documents::{document, ms};
+use crate::sweeps;
 
 /// A queue in front of workers with a service time. It decides when a request is answered, or turns it away if `queue` others
 /// wait.
@@ -71,6 +73,15 @@ fn http2(mut queue: Queue<impl FnMut() -> Duration + 'static>) -> impl Peer {
     })
 }
 
+fn http3(mut queue: Queue<impl FnMut() -> Duration + 'static>) -> impl Peer {
+    Http3Peer::new(move |request: &StreamSeen| {
+        vec![match queue.delay(request.at) {
+            Some(delay) => Http3Deed::Reply(delay, Reply::new(200).body("ok")),
+            None => Http3Deed::Reply(Duration::ZERO, Reply::new(503)),
+        }]
+    })
+}
+
 /// A server that takes just as long for each request, one by one.
 fn capacity(per_second: f64) -> Queue<impl FnMut() -> Duration> {
     let each = Duration::from_secs_f64(1.0 / per_second);
@@ -100,6 +111,14 @@ fn counted(rate: f64, seconds: u64, plan: Plan) -> Plan {
 
 fn over_http2(plan: Plan) -> Plan {
     plan.with(|plan| plan.request.version = HttpVersion::Http2)
+}
+
+fn over_http3(plan: Plan) -> Plan {
+    plan.with(|plan| {
+        plan.request.version = HttpVersion::Http3;
+        plan.tls = Some(Tls::default());
+        plan.targets[0].tls_name = Some("server".to_owned());
+    })
 }
 
 #[track_caller]
@@ -138,6 +157,10 @@ fn a_server_of_a_fixed_capacity_keeps_up_below_it_and_falls_behind_above() {
             }
             let pooled = over_http2(timed(rate, seconds, calls(UNLIMITED, 1.0, 4)));
             check(&pooled, http2(capacity(100.0)), kind, told);
+            if seconds == 5 {
+                let pooled = over_http3(timed(rate, seconds, calls(UNLIMITED, 1.0, 4)));
+                check(&pooled, http3(capacity(100.0)), kind, told);
+            }
         }
     }
 }
@@ -226,6 +249,8 @@ fn turning_calls_away_is_not_falling_behind() {
     check(&plan, http1(capacity(100.0).bounded(10)), ConclusionKind::Refuses, "of the calls (503)");
     let plan = over_http2(timed(150.0, 5, connections(UNLIMITED, 1, 1)));
     check(&plan, http2(capacity(100.0).bounded(10)), ConclusionKind::Refuses, "of the calls (503)");
+    let plan = over_http3(timed(150.0, 5, connections(UNLIMITED, 1, 1)));
+    check(&plan, http3(capacity(100.0).bounded(10)), ConclusionKind::Refuses, "of the calls (503)");
 }
 
 #[test]
@@ -313,4 +338,90 @@ fn without_a_reply_the_reason_is_the_conclusion() {
     let plan = timed(50.0, 2, connections(UNLIMITED, 1, 1));
     let peer = HttpPeer::new(|_| vec![Action::Reset(ms(1))]);
     check(&plan, peer, ConclusionKind::NoReply, "no reply: ");
+}
+
+/// A sweep over these rates against a server that is new for each run.
+fn swept<P: Peer + 'static>(rates: &[f64], repeats: u32, server: impl Fn(u64) -> P) -> Sweep {
+    let plan = |rate| {
+        timed(rate, 10, connections(UNLIMITED, 1, 1)).with(|plan| {
+            plan.arrivals = Arrivals::Exponential { mean: 1.0 / rate };
+            plan.timeouts.timeout = Some(Duration::from_secs(1));
+        })
+    };
+    let mut seed = 0;
+    sweeps::of_runs(rates, repeats, plan(1.0), |rate, _| {
+        seed += 1;
+        concluded(&plan(rate), server(seed))
+    })
+}
+
+/// Servers with queues that bend at 100/s: at once, softly, or after they have lost time to the queue itself.
+#[test]
+fn a_sweep_finds_the_knee_of_every_queue_between_two_of_its_rates() {
+    let rates: Vec<f64> = (2..=16).map(|tenth| f64::from(tenth) * 10.0).collect();
+    let random = |workers: u32| {
+        move |seed| {
+            let mut random = Pcg64Mcg::seed_from_u64(seed);
+            let service = Exp::new(100.0 / f64::from(workers)).expect("above 0");
+            http1(Queue::new(workers as usize, move || Duration::from_secs_f64(service.sample(&mut random))))
+        }
+    };
+    for (name, sweep, least) in [
+        ("fixed", swept(&rates, 1, |_| http1(capacity(100.0))), 80.0),
+        ("M/M/1", swept(&rates, 1, random(1)), 60.0),
+        ("M/M/8", swept(&rates, 1, random(8)), 60.0),
+        ("M/M/1, thrice", swept(&rates, 3, random(1)), 60.0),
+    ] {
+        let figures = &sweep.figures;
+        let (kept_up, fell_behind) = figures.knee_between.unwrap_or_else(|| panic!("{name}: {figures:?}"));
+        assert!(
+            (least..=110.0).contains(&kept_up) && fell_behind == kept_up + 10.0,
+            "{name}: {kept_up}, {fell_behind}"
+        );
+        let most = figures.steps.iter().map(|step| step.reply_rate.value).fold(0.0, f64::max);
+        let knee = figures.knee.unwrap_or_else(|| panic!("{name}: {figures:?}"));
+        assert!(kept_up <= knee && knee <= fell_behind && knee <= most * 1.02, "{name}: {knee} of {most}");
+        let told = format!("keeps up to {kept_up} connections/s; at {fell_behind}/s it answers ");
+        assert!(figures.conclusion.text.starts_with(&told), "{name}: {:?}", figures.conclusion);
+        assert_eq!(figures.knee_of_repeats.is_some(), name.ends_with("thrice"), "{name}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_less_the_more_it_is_offered_collapses() {
+    let rates: Vec<f64> = (2..=16).map(|tenth| f64::from(tenth) * 10.0).collect();
+    // Each waiting request costs time: at twice its capacity it does little else.
+    let sweep = swept(&rates, 1, |_| {
+        let mut free = Duration::ZERO;
+        HttpPeer::new(move |request| {
+            let wait = free.saturating_sub(request.at);
+            free = free.max(request.at) + ms(10) + wait.mul_f64(0.02);
+            vec![Action::Send(free - request.at, reply(200, "", "ok"))]
+        })
+    });
+    let conclusion = &sweep.figures.conclusion;
+    assert_eq!(conclusion.kind, SweepConclusionKind::Collapses, "{conclusion:?}");
+    assert!(conclusion.text.contains("collapses"), "{conclusion:?}");
+}
+
+#[test]
+fn a_client_that_was_the_limit_is_no_knee() {
+    let rates = [50.0, 100.0, 200.0, 400.0];
+    let plan = |rate| timed(rate, 5, calls(UNLIMITED, 1.0, 10));
+    let sweep = sweeps::of_runs(&rates, 1, plan(1.0), |rate, _| {
+        concluded(&plan(rate), http1(Queue::new(0, || ms(100))))
+    });
+    let figures = &sweep.figures;
+    // Ten connections with 100 ms each make 100 calls per second.
+    assert_eq!(figures.knee, None, "{figures:?}");
+    assert_eq!(figures.conclusion.kind, SweepConclusionKind::KeepsUp, "{:?}", figures.conclusion);
+    let all = sweeps::of_runs(&[200.0, 400.0], 1, plan(1.0), |rate, _| {
+        concluded(&plan(rate), http1(Queue::new(0, || ms(100))))
+    });
+    assert_eq!(
+        all.figures.conclusion.kind,
+        SweepConclusionKind::ClientLimited,
+        "{:?}",
+        all.figures.conclusion
+    );
 }

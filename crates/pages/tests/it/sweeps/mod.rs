@@ -60,10 +60,20 @@ pub(crate) fn one_run() -> Sweep {
 }
 
 fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut PlanFields)) -> Sweep {
+    of_runs(rates, repeats, plan(1.0, &change), |rate, _| result(rate, &change))
+}
+
+/// A sweep of runs that are made at a rate, each with its number at that rate.
+pub(crate) fn of_runs(
+    rates: &[f64],
+    repeats: u32,
+    plan: Plan,
+    mut run: impl FnMut(f64, u32) -> Document,
+) -> Sweep {
     let runs: Vec<Run> = rates
         .iter()
         .flat_map(|&rate| (0..repeats).map(move |repeat| (rate, repeat)))
-        .map(|(rate, repeat)| Run::new(rate, repeat, Recovery::default(), result(rate, &change)))
+        .map(|(rate, repeat)| Run::new(rate, repeat, Recovery::default(), run(rate, repeat)))
         .collect();
     let settings = SweepSettings {
         rates: rates.to_vec(),
@@ -74,7 +84,7 @@ fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut PlanFields)) -> Sweep
         settle_s: 30.0,
     };
     let end = (!runs.is_empty()).then_some(End::Complete);
-    Sweep::of(settings, plan(1.0, &change), runs, end)
+    Sweep::of(settings, plan, runs, end)
 }
 
 /// Recomputes the figures after runs have been changed.
