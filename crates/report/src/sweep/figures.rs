@@ -191,7 +191,7 @@ impl SweepFigures {
                 let steps: Vec<Step> = steps.filter(|step| step.state != State::ClientLimited).collect();
                 knee_of(steps.iter(), calls)?.estimate
             };
-            let repeats = (1..=settings.repeats).filter(|_| settings.repeats > 1);
+            let repeats = (0..settings.repeats).filter(|_| settings.repeats > 1);
             Mean::of(repeats.map(estimate).collect::<Option<Vec<f64>>>()?)
         });
         Self {
