@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{fmt, fs, io};
 
 use anyhow::Context;
-use httperf_command_line::args::{Args, os_string};
+use httperf_command_line::args::{Args, ReportForm, os_string};
 use httperf_command_line::grammar::{self, Command, Group, Opt, Order};
 use httperf_command_line::outputs::ReadFile;
 use httperf_command_line::planning::make_runnable;
@@ -248,6 +248,7 @@ pub mod rerun {
             return program.stop(&COMMAND.describe(), &stop);
         }
         let program = program.quieted(args.quiet);
+        args.report = args.report.or(ReportForm::Answer, ReportForm::Auto);
         match load(&args) {
             Ok((plan, file)) => runner::run(&program, &args, plan, &[file]).unwrap_or_else(|status| status),
             Err(error) => program.fail(&error),
