@@ -29,7 +29,7 @@ mod visits;
 
 use askama::Template;
 use httperf_pictures::{RunCharts, has_load_phases};
-use httperf_report::number::count;
+use httperf_report::number::{count, grouped};
 use httperf_report::result::Document;
 use httperf_report::{
     Judged, Kept, Level, Verdict, divergence, headings, of_connections, of_replies, only_cause,
@@ -42,7 +42,7 @@ use self::scripts::{PAGE, Script};
 use self::slowest::SlowestCalls;
 use self::style::STYLE;
 use self::tables::{Subject, Table};
-use self::tiles::Tile;
+use self::tiles::{LatencyCard, Tile};
 use self::visits::Visits;
 
 pub use self::capacity::capacity_page;
@@ -63,6 +63,7 @@ pub fn page(document: &Document) -> String {
     let warnings: Vec<String> = summary.warnings().iter().map(ToString::to_string).collect();
     let banner = Banner::of(verdict, &warnings);
     let outcome = Outcome::of(document);
+    let charts = RunCharts::of(document, &completed);
     let page = Page {
         title: headings::url(plan),
         conclusion: capitalised(&document.conclusion.text),
@@ -76,12 +77,15 @@ pub fn page(document: &Document) -> String {
         outcome,
         objectives: document.objectives.iter().map(Objective::of).collect(),
         warnings,
-        tiles: tiles::of(document),
-        interval: match summary.series.width().as_secs() {
-            0 | 1 => "a second".to_owned(),
-            seconds => format!("{seconds} seconds"),
+        latency: LatencyCard::of(document),
+        load: tiles::load(document),
+        of_protocol: tiles::of_protocol(&document.figures),
+        generator: tiles::generator(document),
+        interval: match charts.interval_s.round() {
+            0.0..=1.0 => "a second".to_owned(),
+            seconds => format!("{} seconds", grouped(seconds, 0)),
         },
-        charts: RunCharts::of(document, &completed),
+        charts,
         has_load_phases: has_load_phases(document),
         has_detail: plan.recording.detail,
         divergence: divergence(summary, &completed.latency),
@@ -126,7 +130,11 @@ struct Page {
     outcome: Option<Outcome>,
     objectives: Vec<Objective>,
     warnings: Vec<String>,
-    tiles: Vec<Tile>,
+    latency: LatencyCard,
+    load: Vec<Tile>,
+    /// Figures of streams, WebSockets and gRPC.
+    of_protocol: Vec<Tile>,
+    generator: Vec<Tile>,
     /// Length of an interval of the series, for people.
     interval: String,
     charts: RunCharts,
@@ -167,7 +175,8 @@ struct Banner {
     class: &'static str,
     symbol: &'static str,
     word: String,
-    meaning: &'static str,
+    /// What it says of the figures, with the first reason.
+    meaning: String,
     /// True if it comes before the figures.
     is_loud: bool,
     /// Summary of the reasons and warnings.
@@ -185,11 +194,19 @@ struct Reason {
 impl Banner {
     fn of(verdict: &Verdict, warnings: &[String]) -> Self {
         let (class, symbol, meaning) = match verdict.level {
-            Level::Valid => ("valid", "✓", "The figures are reliable."),
-            Level::Suspect => ("suspect", "!", "Some of the figures may be off."),
+            Level::Valid => ("valid", "✓", "The figures are reliable"),
+            Level::Suspect => ("suspect", "!", "Some of the figures may be off"),
             Level::Invalid => {
-                ("invalid", "✕", "The figures describe the generator or its machine rather than the server.")
+                ("invalid", "✕", "The figures describe the generator or its machine rather than the server")
             }
+        };
+        let worst = verdict
+            .reasons
+            .iter()
+            .find(|reason| reason.level == verdict.level && reason.level > Level::Valid);
+        let meaning = match worst {
+            Some(reason) => format!("{meaning}: {}.", reason.finding),
+            None => format!("{meaning}."),
         };
         let reasons = verdict.reasons.iter().map(|reason| {
             let (class, kind) = match reason.level {
@@ -236,12 +253,11 @@ impl Outcome {
             Kept::Met => ("valid", "✓"),
         };
         let word = outcome.headline();
-        let meaning = match objectives.len() {
-            1 if met == 1 => "the objective was met".to_owned(),
-            2 if met == 2 => "both objectives were met".to_owned(),
-            all if all == met => format!("all {} objectives were met", count(all as u64)),
-            1 => "the objective was not met".to_owned(),
-            all => format!("{} of {} objectives were met", count(met as u64), count(all as u64)),
+        let meaning = match &objectives[..] {
+            [only] if only.outcome == outcome => format!("{}: {only}", only.name()),
+            [_, _] if met == 2 => "both objectives were met".to_owned(),
+            all if all.len() == met => format!("all {} objectives were met", count(all.len() as u64)),
+            all => format!("{} of {} objectives were met", count(met as u64), count(all.len() as u64)),
         };
         Some(Self { class, symbol, word, meaning })
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_plan::{ReplyClock, secrets};
 use httperf_report::cut;
-use httperf_report::number::{count, fixed, grouped, ratio};
+use httperf_report::number::{count, fixed, grouped, ratio, time};
 use httperf_stats::SlowCall;
 
 /// Maximum number of calls shown; the document may have more.
@@ -16,6 +16,8 @@ const TEXT_LENGTH: usize = 300;
 /// Table of the slowest calls.
 pub(super) struct SlowestCalls {
     pub(super) rows: Vec<Row>,
+    /// Latency of the slowest call, the length of the longest bar.
+    pub(super) longest: String,
     /// Number of calls not shown.
     pub(super) left_out: usize,
     /// True if any call has data for the column; likewise the following fields.
@@ -59,6 +61,7 @@ impl SlowestCalls {
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {
             rows: shown.iter().map(|call| Row::of(call, longest, clock, failure)).collect(),
+            longest: time(longest.as_secs_f64() * 1e3),
             left_out: calls.len() - shown.len(),
             has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
             has_transport: shown.iter().any(|call| call.transport.is_some()),

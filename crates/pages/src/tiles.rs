@@ -18,25 +18,59 @@ pub(super) struct Tile {
     pub(super) is_bad: bool,
 }
 
-/// All key figures.
-pub(super) fn of(document: &Document) -> Vec<Tile> {
+/// Percentiles of the latency of all calls.
+pub(super) struct LatencyCard {
+    /// What is measured, and of which calls.
+    pub(super) about: String,
+    pub(super) percentiles: Vec<Tile>,
+}
+
+impl LatencyCard {
+    pub(super) fn of(document: &Document) -> Self {
+        let Document { plan, figures, .. } = document;
+        let AllCalls { calls, answered, p50, p90, p99, p999, max, .. } = figures.all_calls;
+        let times = &figures.latency_ms;
+        let shown = [
+            ("p50", p50, times.p50),
+            ("p90", p90, times.p90),
+            ("p99", p99, times.p99),
+            ("p99.9", p999, times.p999),
+            ("max", max, times.max),
+        ];
+        let of = match (calls, answered == calls) {
+            (0, _) => String::new(),
+            (1, true) => ", of 1 call".to_owned(),
+            (calls, true) => format!(", of {} calls", count(calls)),
+            (calls, false) => {
+                format!(", of all {} calls, of which {} were answered", count(calls), count(answered))
+            }
+        };
+        let percentiles =
+            shown.into_iter().map(|(name, value, answered)| latency(plan, figures, name, value, answered));
+        Self {
+            about: format!("from when a call was due to the end of its reply{of}"),
+            percentiles: percentiles.collect(),
+        }
+    }
+}
+
+/// Load, replies and errors.
+pub(super) fn load(document: &Document) -> Vec<Tile> {
+    vec![rate(document), replies(&document.figures), errors(document)]
+}
+
+/// Figures of streams, WebSockets and gRPC: a row of four for each.
+pub(super) fn of_protocol(figures: &RunFigures) -> Vec<Tile> {
+    let streams = figures.streams.as_ref().map(streams);
+    let websockets = figures.websockets.as_ref().map(websockets);
+    let grpc = figures.grpc.as_ref().map(grpc);
+    [streams, websockets, grpc].into_iter().flatten().flatten().collect()
+}
+
+/// Figures of the generator itself.
+pub(super) fn generator(document: &Document) -> Vec<Tile> {
     let Document { plan, figures, summary, .. } = document;
-    let mut tiles = vec![
-        rate(document),
-        replies(figures),
-        latency(plan, figures, "Latency p50", "p50", figures.all_calls.p50),
-        latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
-    ];
-    tiles.extend(figures.streams.as_ref().map(streams).unwrap_or_default());
-    tiles.extend(figures.websockets.as_ref().map(websockets).unwrap_or_default());
-    tiles.extend(figures.grpc.as_ref().map(grpc).unwrap_or_default());
-    tiles.extend([
-        latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
-        errors(document),
-        lag(plan, &figures.lag_ms),
-        processor(figures, summary),
-    ]);
-    tiles
+    vec![lag(plan, &figures.lag_ms), processor(figures, summary)]
 }
 
 /// Waits in streams: a row of four.
@@ -175,34 +209,37 @@ fn replies(figures: &RunFigures) -> Tile {
     tile("Replies", per_second(figures.reply_rate), notes)
 }
 
+/// A percentile of all calls, with that of the answered ones if there are others.
 fn latency(
     plan: &Plan,
     figures: &RunFigures,
     name: &'static str,
-    figure: &str,
     value: Option<Percentile>,
+    answered_ms: Option<f64>,
 ) -> Tile {
     let Some(value) = value else {
         return unknown(plan, name, too_few(figures.all_calls.calls));
     };
+    let mut notes = Vec::new();
     if value.or_more {
-        let why = figures.all_calls.no_reply.map_or("", NoReply::of_calls);
-        return Tile { is_bad: true, ..tile(name, value.to_string(), vec![why.to_owned()]) };
+        notes.push(figures.all_calls.no_reply.map_or("", NoReply::of_calls).to_owned());
     }
-    let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
-    let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
-        // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
-        // outside.
-        // Others than the value: intervals are known of answered calls only.
-        Some((low, high)) if figures.all_calls.failed > 0 => {
-            format!("answered only, 95 %: {} to {}", time(low), time(high))
+    let is_whole = figures.all_calls.answered == figures.all_calls.calls;
+    if let Some(ms) = answered_ms.filter(|_| !is_whole) {
+        notes.push(format!("{} of those answered", time(ms)));
+    }
+    let confidence = figures.confidence.iter().find(|confidence| confidence.figure == name);
+    match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
+        // The interval is of latencies rounded to two digits, the value to three: it may lie slightly outside.
+        Some((low, high)) if is_whole => {
+            notes.push(format!("95 %: {} to {}", time(low.min(value.ms)), time(high.max(value.ms))));
         }
-        Some((low, high)) => {
-            format!("95 %: {} to {}", time(low.min(value.ms)), time(high.max(value.ms)))
-        }
-        None => "no 95 % interval: too little data".to_owned(),
-    };
-    tile(name, value.to_string(), vec![note])
+        // Intervals are known of answered calls only.
+        Some((low, high)) => notes.push(format!("95 %: {} to {}", time(low), time(high))),
+        None if name == "max" || value.or_more => {}
+        None => notes.push("no 95 % interval: too little data".to_owned()),
+    }
+    Tile { is_bad: value.or_more, ..tile(name, value.to_string(), notes) }
 }
 
 /// An unknown figure with the reason.

@@ -14,6 +14,12 @@ const LEAST: f64 = 1e-3;
 /// Factor by which a logarithmic axis extends beyond its values.
 const SLACK: f64 = 1.25;
 
+/// Share of its values' range by which a logarithmic axis of times extends beyond them.
+const TIMES_SLACK: f64 = 0.05;
+
+/// Ratio of the ends of a logarithmic axis below which its ticks are evenly spaced numbers, as powers of ten are too far apart.
+const NARROW: f64 = 8.0;
+
 /// Largest value drawn.
 const MOST: f64 = 1e15;
 
@@ -137,6 +143,29 @@ impl Axis {
         }
     }
 
+    /// Logarithmic axis of times in ms whose ends differ by this factor at least.
+    pub(super) fn logarithmic_times(
+        name: &str,
+        values: impl IntoIterator<Item = f64>,
+        least_ratio: f64,
+    ) -> Self {
+        let (least, greatest) = extent(values.into_iter().filter(|&ms| ms > 0.0)).unwrap_or((1.0, 1.0));
+        let (least, greatest) = (least.max(LEAST), greatest.max(LEAST));
+        let slack = (greatest / least).powf(TIMES_SLACK).max(1.01);
+        let (from, to) = (least / slack, greatest * slack);
+        // Beyond both ends alike.
+        let missing = (least_ratio / (to / from)).max(1.0).sqrt();
+        let from = (from / missing).max(LEAST);
+        Self {
+            title: format!("{name} (log scale)"),
+            scale: Scale::Logarithmic,
+            from,
+            to: (to * missing).max(from * 1.01),
+            labels: Labels::Times,
+            quantity: Quantity::Time,
+        }
+    }
+
     /// Logarithmic axis; values that are not above zero are placed at its beginning.
     pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (least, greatest) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((1.0, 1.0));
@@ -233,22 +262,7 @@ impl Axis {
             return vec![odds_marks(self.to).into_iter().filter(is_inside).collect()];
         }
         match self.scale {
-            Scale::Linear => {
-                let span = self.to - self.from;
-                let power = (span / 20.0).log10().floor() as i32;
-                let steps = (power..=power + 2)
-                    .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
-                let is_whole = matches!(self.quantity, Quantity::Count | Quantity::Round);
-                let least = if is_whole { 1.0 } else { 0.0 };
-                let steps = steps.filter(|&step| span / step <= 40.0 && step >= least);
-                steps
-                    .map(|step| {
-                        let (first, last) =
-                            ((self.from / step - 1e-9).ceil() as i64, (self.to / step + 1e-9).floor() as i64);
-                        (first..=last).map(|index| index as f64 * step).collect()
-                    })
-                    .collect()
-            }
+            Scale::Linear => self.even_choices(),
             Scale::Logarithmic => {
                 let powers = self.from.log10().floor() as i32..=self.to.log10().ceil() as i32;
                 let of = |digits: &[f64], every: i32| -> Vec<f64> {
@@ -265,14 +279,34 @@ impl Axis {
                     of(&[1.0], 3),
                 ];
                 // Fewer than two ticks make no scale.
-                choices
-                    .into_iter()
+                let is_narrow = self.to < self.from * NARROW;
+                let even = if is_narrow { self.even_choices() } else { Vec::new() };
+                even.into_iter()
+                    .chain(choices)
                     .enumerate()
                     .filter(|(index, values)| *index == 0 || values.len() > 1)
                     .map(|(_, values)| values)
                     .collect()
             }
         }
+    }
+
+    /// Candidate sets of evenly spaced numbers.
+    fn even_choices(&self) -> Vec<Vec<f64>> {
+        let span = self.to - self.from;
+        let power = (span / 20.0).log10().floor() as i32;
+        let steps =
+            (power..=power + 2).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
+        let is_whole = matches!(self.quantity, Quantity::Count | Quantity::Round);
+        let least = if is_whole { 1.0 } else { 0.0 };
+        let steps = steps.filter(|&step| span / step <= 40.0 && step >= least);
+        steps
+            .map(|step| {
+                let (first, last) =
+                    ((self.from / step - 1e-9).ceil() as i64, (self.to / step + 1e-9).floor() as i64);
+                (first..=last).map(|index| index as f64 * step).collect()
+            })
+            .collect()
     }
 
     fn label(&self, value: f64, all: &[f64]) -> String {
@@ -344,7 +378,12 @@ fn plain_time(ms: f64) -> String {
         ms if ms < 0.999_999 => (ms * 1e3, "µs"),
         ms => (ms, "ms"),
     };
-    format!("{} {unit}", grouped(value, 0))
+    let is_exact = |decimals: &i32| {
+        let digits = value * 10_f64.powi(*decimals);
+        (digits - digits.round()).abs() <= 1e-6 * digits.abs()
+    };
+    let decimals = (0..6).find(is_exact).unwrap_or(6);
+    format!("{} {unit}", grouped(value, decimals as usize))
 }
 
 /// Ticks of an axis of 1 / (1 − p) for this many samples: p50, p90, p99 and so on.
@@ -404,6 +443,17 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_logarithmic_axis_has_even_ticks_and_is_as_wide_as_asked() {
+        let axis = Axis::logarithmic_times("latency", [20.2, 20.9], 1.25);
+        assert_eq!(axis.title, "latency (log scale)");
+        assert_eq!(labels(&axis, 400.0, Orientation::Level), ["19 ms", "20 ms", "21 ms", "22 ms"]);
+        assert_eq!(labels(&axis, 800.0, Orientation::Level)[..3], ["18.5 ms", "19 ms", "19.5 ms"]);
+        let axis = Axis::logarithmic_times("latency", [20.0, 20.0], 10.0);
+        assert_eq!(labels(&axis, 200.0, Orientation::Upright), ["10 ms", "20 ms", "50 ms"]);
+        assert_eq!(Axis::logarithmic_times("latency", [], 10.0).title, "latency (log scale)");
+    }
+
+    #[test]
     fn percentiles_are_as_far_apart_as_their_nines() {
         let axis = Axis::percentiles(20_000.0);
         let ticks = axis.ticks(600.0, Orientation::Level);
@@ -431,6 +481,7 @@ mod tests {
                 Axis::between("", first, last),
                 Axis::percent("", values.clone()),
                 Axis::times("", values.clone()),
+                Axis::logarithmic_times("", values.clone(), 1.2),
                 Axis::logarithmic("", values.clone()),
                 Axis::percentiles(first.abs()),
             ];

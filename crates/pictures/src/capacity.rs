@@ -155,5 +155,6 @@ fn plain(ink: Ink) -> Line {
         mark: Mark { shape: Shape::Disc, is_hollow: false, which: Marked::Lone },
         points: Vec::new(),
         whiskers: Vec::new(),
+        arrows: Vec::new(),
     }
 }

@@ -55,6 +55,30 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, Option<f64>)>,
     /// Ranges of values: x, minimum, maximum.
     pub(super) whiskers: Vec<(f64, f64, f64)>,
+    /// Positions on the x axis at which the value is at least that of the point, marked by an arrow.
+    pub(super) arrows: Vec<f64>,
+}
+
+/// Rectangles behind the lines of a chart, by colour. They have no place in pictures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    pub(super) layers: Vec<Layer>,
+}
+
+/// Rectangles of one colour, with an entry of the key.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    pub(super) ink: Ink,
+    /// Meaning of the colour; empty if the chart needs no key.
+    pub(super) name: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A rectangle: from and to on the x axis, from and to on the y axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Block {
+    pub(super) x: (f64, f64),
+    pub(super) y: (f64, f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

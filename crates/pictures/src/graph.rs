@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::axis::{Axis, Orientation, Quantity, Scale, Tick};
 use super::draw::escaped;
-use super::figure::{Dash, Line, Panel, Shape};
+use super::figure::{Blocks, Dash, Line, Panel, Shape};
 use super::text::{self, LABEL_SIZE};
 use super::theme::Ink;
 
@@ -36,6 +36,7 @@ pub const MARKS: &str = concat!(
     "<symbol id=\"mark-disc\" overflow=\"visible\"><circle r=\"3.2\"/></symbol>",
     "<symbol id=\"mark-square\" overflow=\"visible\"><path d=\"M-2.9-2.9h5.8v5.8h-5.8z\"/></symbol>",
     "<symbol id=\"mark-triangle\" overflow=\"visible\"><path d=\"M0-4L3.7 2.9h-7.4z\"/></symbol>",
+    "<symbol id=\"mark-arrow\" overflow=\"visible\"><path d=\"M0-11L4.5-4.5H1.2V3h-2.4V-4.5h-3.3z\"/></symbol>",
     "<symbol id=\"mark-diamond\" overflow=\"visible\"><path d=\"M0-4.2L4.2 0 0 4.2-4.2 0z\"/></symbol>",
 );
 
@@ -60,6 +61,9 @@ pub struct Graph {
     /// Entries of the legend.
     #[serde(skip)]
     pub legend: Vec<Entry>,
+    /// Meanings of the colours behind the lines.
+    #[serde(skip)]
+    pub key: Vec<Entry>,
     #[serde(flatten)]
     values: Values,
 }
@@ -104,7 +108,7 @@ struct Readings {
 
 impl Graph {
     /// Renders one graph; `about` describes it for people who cannot see it.
-    pub(super) fn of(x: &Axis, panel: &Panel, about: &str) -> Self {
+    pub(super) fn of(x: &Axis, panel: &Panel, blocks: &Blocks, about: &str) -> Self {
         let (from, to) = x.ends();
         let mut graph = Self {
             svg: format!("<svg class=\"frame\" role=\"img\" aria-label=\"{}\">\n", quoted(about)),
@@ -113,6 +117,7 @@ impl Graph {
             x_title: x.title.clone(),
             y_title: panel.y.title.clone(),
             legend: Vec::new(),
+            key: Vec::new(),
             values: Values {
                 scale: x.scale(),
                 quantity: x.quantity(),
@@ -124,17 +129,28 @@ impl Graph {
         };
         graph.shades(x, panel);
         graph.ticks(x, &panel.y);
-        graph.beginnings(x, panel);
         if let Some((place, _)) = &panel.mark {
             let (place, at) = (across(x, *place), percent(x.share(*place)));
             graph.push(&format!(
                 "<line class=\"knee\" data-x=\"{place}\" x1=\"{at}\" x2=\"{at}\" y2=\"100%\"/>\n"
             ));
         }
+        graph.push(&format!(
+            "<svg class=\"lines\" width=\"100%\" height=\"100%\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\">\n"
+        ));
+        graph.blocks(x, &panel.y, blocks);
         graph.lines(x, panel);
+        graph.beginnings(x, panel);
         graph.names(x, panel);
         graph.push("</svg>");
         graph
+    }
+
+    /// Names the positions of the first line, where the value in the middle says too little.
+    pub(super) fn name_places(&mut self, names: Vec<String>) {
+        if let Some(places) = self.values.places.first_mut() {
+            places.names = names;
+        }
     }
 
     fn push(&mut self, markup: &str) {
@@ -194,11 +210,41 @@ impl Graph {
         self.push("<line class=\"base\" x2=\"100%\" y1=\"100%\" y2=\"100%\"/>\n");
     }
 
+    /// Draws blocks as upright strokes, which take fewer digits than rectangles.
+    fn blocks(&mut self, x: &Axis, y: &Axis, blocks: &Blocks) {
+        for layer in &blocks.layers {
+            let color = color(layer.ink);
+            // Without a name, they are the first line's.
+            let of_line = if layer.name.is_empty() { " data-series=\"0\"" } else { "" };
+            let mut widths: Vec<(i32, String)> = Vec::new();
+            for block in &layer.blocks {
+                let (left, right) = (across(x, block.x.0), across(x, block.x.1));
+                let (bottom, top) = (down(y, block.y.0), down(y, block.y.1));
+                // Rounding makes some a little wider than others.
+                let wide = widths.iter().position(|&(width, _)| (width - (right - left)).abs() <= 1);
+                let index = wide.unwrap_or_else(|| {
+                    widths.push((right - left, String::new()));
+                    widths.len() - 1
+                });
+                write!(widths[index].1, "M{} {bottom}V{top}", i32::midpoint(left, right))
+                    .expect("writing to memory does not fail");
+            }
+            for (width, path) in widths {
+                self.push(&format!(
+                    "<path class=\"block\"{of_line} stroke=\"{color}\" stroke-width=\"{width}\" d=\"{path}\"/>\n"
+                ));
+            }
+            if !layer.name.is_empty() {
+                let sample = format!(
+                    "<svg class=\"sample\" width=\"14\" height=\"12\" aria-hidden=\"true\"><rect width=\"14\" height=\"12\" fill=\"{color}\"/></svg>"
+                );
+                self.key.push(Entry { name: layer.name.clone(), sample });
+            }
+        }
+    }
+
     fn lines(&mut self, x: &Axis, panel: &Panel) {
         let mut marks = String::new();
-        self.push(&format!(
-            "<svg class=\"lines\" width=\"100%\" height=\"100%\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\">\n"
-        ));
         // A line without a name belongs to the one before.
         let mut name = None;
         for line in &panel.lines {
@@ -230,7 +276,7 @@ impl Graph {
                 for (at, value) in line.marked(&piece) {
                     let (left, top) = (percent(x.share(at)), percent(1.0 - panel.y.share(value)));
                     let place = across(x, at);
-                    let shape = shape(line.mark.shape);
+                    let shape = if line.arrows.contains(&at) { "mark-arrow" } else { shape(line.mark.shape) };
                     write!(marked, "<use href=\"#{shape}\" data-x=\"{place}\" x=\"{left}\" y=\"{top}\"/>")
                         .expect("writing to memory does not fail");
                 }
@@ -269,7 +315,7 @@ impl Graph {
             series,
             places: index,
             y: points.iter().map(|point| value(point).map(|value| down(y, value))).collect(),
-            texts: points.iter().map(|point| value(point).map(|value| y.reading(value))).collect(),
+            texts: points.iter().map(|point| Some(reading(line, y, point.0, value(point)?))).collect(),
         });
     }
 
@@ -303,6 +349,14 @@ impl Graph {
             ));
         }
     }
+}
+
+/// Prints a point of a line: its value, which may be a lower bound, with its range if it has one.
+fn reading(line: &Line, y: &Axis, at: f64, value: f64) -> String {
+    let sign = if line.arrows.contains(&at) { "> " } else { "" };
+    let range = line.whiskers.iter().find(|&&(x, ..)| x == at);
+    let range = range.map(|&(_, low, high)| format!(" ({} to {})", y.reading(low), y.reading(high)));
+    format!("{sign}{}{}", y.reading(value), range.unwrap_or_default())
 }
 
 fn sample(line: &Line) -> String {

@@ -18,6 +18,7 @@ mod draw;
 mod figure;
 mod graph;
 mod legend;
+mod over_time;
 mod percentiles;
 mod periods;
 mod png;

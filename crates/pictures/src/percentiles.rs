@@ -143,6 +143,7 @@ pub(super) fn numbered_line(
         mark: Mark { shape: SHAPES[style % SHAPES.len()], is_hollow: false, which },
         points,
         whiskers: Vec::new(),
+        arrows: Vec::new(),
     }
 }
 

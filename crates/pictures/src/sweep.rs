@@ -68,6 +68,7 @@ fn replies(curve: &SweepCurve) -> Panel {
             mark: Mark { shape: Shape::Disc, is_hollow: false, which: Marked::Lone },
             points: ends.map(|(rate, replies)| (rate, Some(replies))).to_vec(),
             whiskers: Vec::new(),
+            arrows: Vec::new(),
         });
     }
     let name = match curve.spread {
@@ -193,6 +194,7 @@ fn lines_of(
         mark: Mark { shape, is_hollow: false, which: Marked::All },
         points: curve.of_server(&value),
         whiskers: Vec::new(),
+        arrows: Vec::new(),
     };
     let generator = Line {
         ink: Ink::Soft,

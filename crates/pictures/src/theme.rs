@@ -42,14 +42,23 @@ pub(super) enum Ink {
     Sky,
     Olive,
     Brown,
+    /// Colours of a heat map, from few to many: see [`HEAT`].
+    Heat1,
+    Heat2,
+    Heat3,
+    Heat4,
+    Heat5,
 }
+
+/// Colours of a heat map, from few to many. Text can be told from all of them.
+pub(super) const HEAT: [Ink; 5] = [Ink::Heat1, Ink::Heat2, Ink::Heat3, Ink::Heat4, Ink::Heat5];
 
 /// Colours of lines without a meaning of their own, in order.
 pub(super) const SERIES: [Ink; 8] =
     [Ink::Blue, Ink::Vermilion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky, Ink::Olive, Ink::Brown];
 
 impl Ink {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 20] = [
         Self::Paper,
         Self::Text,
         Self::Soft,
@@ -65,6 +74,11 @@ impl Ink {
         Self::Sky,
         Self::Olive,
         Self::Brown,
+        Self::Heat1,
+        Self::Heat2,
+        Self::Heat3,
+        Self::Heat4,
+        Self::Heat5,
     ];
 
     /// Name in style sheets.
@@ -85,6 +99,11 @@ impl Ink {
             Self::Sky => "sky",
             Self::Olive => "olive",
             Self::Brown => "brown",
+            Self::Heat1 => "heat-1",
+            Self::Heat2 => "heat-2",
+            Self::Heat3 => "heat-3",
+            Self::Heat4 => "heat-4",
+            Self::Heat5 => "heat-5",
         }
     }
 }
@@ -117,6 +136,11 @@ impl Theme {
             Ink::Sky => (0x2d_88_bd, 0x7c_c8_f2),
             Ink::Olive => (0x84_7d_00, 0xe8_dc_4a),
             Ink::Brown => (0x7a_4a_2b, 0xc4_9a_7c),
+            Ink::Heat1 => (0xa9_cc_e8, 0x1f_44_60),
+            Ink::Heat2 => (0x86_b6_dc, 0x24_53_77),
+            Ink::Heat3 => (0x64_9f_cf, 0x2a_62_8e),
+            Ink::Heat4 => (0x46_8b_c2, 0x2f_71_a6),
+            Ink::Heat5 => (0x2a_76_b4, 0x34_80_bd),
         };
         let color: u32 = if self == Self::Light { light } else { dark };
         let [_, red, green, blue] = color.to_be_bytes();
@@ -151,6 +175,9 @@ mod tests {
             for ink in [Ink::Text, Ink::Soft] {
                 assert!(with_paper(ink) >= 4.5, "{theme:?} {ink:?}: {}", with_paper(ink));
             }
+            let heat = HEAT.map(|ink| (with_paper(ink), contrast(theme.color(Ink::Text), theme.color(ink))));
+            assert!(heat.is_sorted_by_key(|&(paper, _)| paper), "{theme:?}: {heat:?}");
+            assert!(heat.iter().all(|&(paper, text)| paper >= 1.6 && text >= 3.0), "{theme:?}: {heat:?}");
             let on_shades =
                 [Ink::Phase, Ink::Stall].map(|shade| contrast(theme.color(Ink::Blue), theme.color(shade)));
             assert!(on_shades.into_iter().all(|contrast| contrast >= 3.0), "{theme:?}: {on_shades:?}");

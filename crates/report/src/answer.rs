@@ -17,6 +17,7 @@ use crate::diagnosis::same_status;
 use crate::figures::Times;
 use crate::forms::Screen;
 use crate::headings;
+use crate::histogram::Histogram;
 use crate::number::{count, counted, per_second, percent, ratio, time, were};
 use crate::objectives::Kept;
 use crate::offered::Offered;
@@ -454,29 +455,22 @@ impl Answer<'_> {
         }
     }
 
-    /// Writes a histogram on one line, of equally long classes of the logarithm, between its ends. Heights are logarithms too, so
-    /// that a few calls that stood still can be seen beside many that did not.
+    /// Writes a histogram on one line, of equally long classes of the logarithm, between its ends. Heights are logarithms too,
+    /// so that a few calls that stood still can be seen beside many that did not.
     fn write_histogram(&self, f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result {
-        let (low, high) = (latency.moments.min(), latency.moments.max());
-        if latency.moments.count() < 2 || high <= low || low <= 0.0 {
-            return Ok(());
-        }
-        let mut bars = vec![0_u64; BARS_MAX.min(self.width - ENDS_WIDTH)];
-        let scale = bars.len() as f64 / (high / low).ln();
-        for (us, calls) in latency.classes() {
-            let place = ((us as f64 / 1e6 / low).ln() * scale).max(0.0) as usize;
-            let last = bars.len() - 1;
-            bars[place.min(last)] += calls;
-        }
+        let bars = BARS_MAX.min(self.width - ENDS_WIDTH);
+        let Some(histogram) = Histogram::of(latency, bars) else { return Ok(()) };
+        let bars = histogram.counts.iter().copied();
         let height = |calls: u64| (calls as f64 + 1.0).ln();
-        let most = height(bars.iter().copied().max().unwrap_or(1));
+        let most = height(bars.clone().max().unwrap_or(1));
         const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let bar = |calls: u64| match calls {
             0 => ' ',
             calls => LEVELS[((height(calls) / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
         };
-        let drawn: String = bars.into_iter().map(bar).collect();
-        writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low * 1e3), time(high * 1e3))
+        let drawn: String = bars.map(bar).collect();
+        let (low, high) = histogram.ends();
+        writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low), time(high))
     }
 
     /// The verdict with its first reason.

@@ -239,6 +239,23 @@ impl Series {
         self.intervals.iter().filter(|interval| interval.phase == Phase::Measured)
     }
 
+    /// The same events in at most about this many intervals, for charts. Those of different phases stay apart.
+    #[must_use]
+    pub fn joined(&self, most: usize) -> Vec<Interval> {
+        let together = self.intervals.len().div_ceil(most.max(1));
+        let longest = self.width.saturating_mul(u32::try_from(together).unwrap_or(u32::MAX));
+        let mut joined: Vec<Interval> = Vec::new();
+        for interval in &self.intervals {
+            match joined.last_mut() {
+                Some(last) if last.phase == interval.phase && last.length + interval.length <= longest => {
+                    last.extend(interval);
+                }
+                _ => joined.push(interval.clone()),
+            }
+        }
+        joined
+    }
+
     /// Checks that intervals are no longer than those of a real run.
     ///
     /// # Errors

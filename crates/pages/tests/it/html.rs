@@ -5,6 +5,7 @@ use std::time::Duration;
 use httperf_pages::{comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
+use httperf_report::number::{count, per_second, time};
 use httperf_report::result::{Document, merge};
 use httperf_report::{AllCalls, Kept, Rest, Screen, Times, answer};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, calls, connections, listed, reply, run, scenarios};
@@ -15,7 +16,7 @@ use crate::documents;
 use crate::sweeps;
 
 /// Maximum size of a page in bytes.
-const SIZE_MAX: usize = 400_000;
+const SIZE_MAX: usize = 200_000;
 
 /// Maximum size of a page whose lists and texts are as long as pages show them.
 const LONGEST_MAX: usize = 1_500_000;
@@ -101,24 +102,30 @@ fn everything_has_its_place() {
     let places = [
         "httperf report: http://shop.example</p>",
         "2026-11-21 07:00:00 UTC",
-        "<dt>Connections offered</dt>",
-        "<dt>Replies</dt>",
-        "95 %: ",
-        "Latency p99.9",
         "</span>VALID</h2>",
         "<summary>server stall",
         "<strong>server stall:</strong> the server stalled for",
+        "<dt>p50</dt>",
+        "95 %: ",
+        "<dt>p99.9</dt>",
+        "<dt>max</dt>",
+        "<dt>Connections offered</dt>",
+        "<dt>Replies</dt>",
+        "<dt>Errors</dt>",
+        "<dt>Lag p99</dt>",
+        "<dt>CPU</dt>",
+        "id=\"histogram\"",
+        "id=\"latency\"",
         "id=\"throughput\"",
         ">warm-up</text>",
         ">drain</text>",
-        "id=\"latency\"",
-        "id=\"percentiles\"",
         "id=\"errors\"",
         "connreset",
         "id=\"lag\"",
         "id=\"lag-percentiles\"",
         "id=\"open\"",
         "id=\"percentile-table\"",
+        "id=\"percentiles\"",
         "id=\"slowest-calls\"",
         "<span class=\"response\" style=\"width: ",
         "db;dur=",
@@ -303,7 +310,9 @@ fn charts_over_time_mark_the_beginnings_of_load_phases() {
     assert!(named("ramp") && named("hold"), "{throughput}");
     assert!(text.contains("Dashed lines mark the beginnings of load phases."));
     let other = visible(&self::page(&documents::a_busy_moment()));
-    assert!(!other.contains("class=\"begin\"") && !other.contains("load phases"));
+    let (_, throughput) = other.split_once("id=\"throughput\"").expect("there is a chart");
+    let (throughput, _) = throughput.split_once("</figure>").expect("what begins ends");
+    assert!(!throughput.contains("class=\"begin\"") && !other.contains("load phases"));
 }
 
 #[test]
@@ -396,25 +405,96 @@ fn the_answer_comes_first() {
             "PASS"
         }
     };
-    let outcome = format!("</span>{}</span>", word(&document));
-    order(&document, &[&outcome, "<dl class=\"tiles\">", "class=\"card verdict quiet", "id=\"over-time\""]);
+    let outcome = format!("</span>{}</h2>", word(&document));
+    let (verdict, tiles) = ("class=\"card judgement verdict", "<dl class=\"tiles five\">");
+    order(&document, &[&outcome, verdict, tiles, "id=\"histogram\"", "id=\"over-time\""]);
     document.parts[0].ended_early = None;
     document.objectives.retain(|judged| judged.outcome == Kept::Met);
     if !document.objectives.is_empty() {
-        order(&document, &["<title>PASS: ", "</span>PASS</span>", "<dl class=\"tiles\">"]);
+        order(&document, &["<title>PASS: ", "</span>PASS</h2>", verdict, tiles]);
     }
-    // A result that says nothing about the server says so before anything else.
+    // A result that says nothing about the server says so before anything else, with all reasons.
     document.verdict = sweeps::limited_by_the_generator().runs.pop().expect("there is one").result.verdict;
-    let text = order(
-        &document,
-        &[
-            "<title>INVALID: ",
-            "<section class=\"card verdict invalid\"",
-            "client cpu",
-            "<dl class=\"tiles\">",
-        ],
+    let verdict = "<div class=\"card judgement verdict invalid\"";
+    let text = order(&document, &["<title>INVALID: ", verdict, "client cpu", "</span>PASS</h2>", tiles]);
+    let (_, first) = text.split_once(verdict).expect("it is there");
+    let (first, _) = first.split_once(tiles).expect("they are there");
+    assert!(!first.contains("<details"), "{first}");
+}
+
+#[test]
+fn a_single_objective_has_its_reason_in_the_sentence() {
+    let mut document = documents::with_objectives();
+    document.parts[0].ended_early = None;
+    document.objectives.retain(|judged| judged.outcome == Kept::Missed);
+    document.objectives.truncate(1);
+    let text = visible(&page(&document));
+    let missed = &document.objectives[0];
+    let sentence = format!("<p class=\"sentence\">{}: {missed}.</p>", missed.name());
+    assert!(
+        text.contains(&sentence.replace('<', "&#60;").replace("&#60;p", "<p").replace("&#60;/p", "</p")),
+        "{sentence}: {text}"
     );
-    assert!(!text.contains("verdict quiet"));
+    assert!(!text.contains(">MISSED</span>"));
+}
+
+#[test]
+fn figures_of_the_first_screen_are_those_of_the_document() {
+    for document in every_kind() {
+        let page = page(&document);
+        let json: Value = serde_json::from_str(&document.json()).expect("it is JSON");
+        let figures = &json["figures"];
+        let shown = |name: &str| tile(&page, name).replace("&#62;", ">");
+        for name in ["p50", "p90", "p99", "p99.9", "max"] {
+            let figure = &figures["all_calls"][name];
+            let expected = match figure["ms"].as_f64() {
+                None => "n/a".to_owned(),
+                Some(ms) if figure["or_more"] == true => format!("> {}", time(ms)),
+                Some(ms) => time(ms),
+            };
+            assert_eq!(shown(name), expected, "{name}");
+        }
+        let number = |figure: &Value| figure.as_f64().expect("it is a number");
+        assert_eq!(shown("Replies"), per_second(number(&figures["reply_rate"])));
+        if let Some(rate) = figures["offered_rate"].as_f64() {
+            assert!(page.contains(&format!("<dd class=\"value\">{}</dd>", per_second(rate))), "{rate}");
+        }
+        let errors = &figures["error_share"];
+        if document.plan.recording.detail && errors["of_connections"] == false {
+            let kinds = ["failed", "http_errors", "unexpected"].map(|kind| number(&errors[kind]));
+            assert_eq!(shown("Errors"), count(kinds.iter().sum::<f64>() as u64));
+        }
+        let lag = figures["lag_ms"]["p99"].as_f64();
+        assert_eq!(shown("Lag p99"), lag.map_or_else(|| "n/a".to_owned(), time));
+    }
+}
+
+#[test]
+fn a_chart_is_left_out_if_there_is_nothing_to_draw() {
+    let cases = [
+        (
+            documents::without_anything(),
+            &["histogram", "latency", "throughput", "errors", "lag", "open", "percentiles"][..],
+        ),
+        (
+            documents::without_detail(),
+            &["histogram", "latency", "throughput", "errors", "lag", "open", "percentiles"],
+        ),
+        (documents::without_replies(), &["histogram", "latency", "percentiles"]),
+        (documents::one_call(), &["histogram", "errors", "lag"]),
+    ];
+    for (document, missing) in cases {
+        let page = page(&document);
+        for chart in missing {
+            assert!(!page.contains(&format!("id=\"{chart}\"")), "{chart}");
+        }
+    }
+}
+
+#[test]
+fn the_text_is_folded() {
+    let text = visible(&page(&documents::one_second()));
+    assert!(text.contains("<details><summary>Show it</summary><pre>"), "{text}");
 }
 
 #[test]

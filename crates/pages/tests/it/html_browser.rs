@@ -12,8 +12,8 @@ use crate::sweeps;
 const DESKTOP: u32 = 1280;
 const PHONE: u32 = 360;
 
-const ALL_CHARTS: [&str; 7] =
-    ["throughput", "latency", "percentiles", "errors", "lag", "lag-percentiles", "open"];
+const ALL_CHARTS: [&str; 8] =
+    ["histogram", "latency", "throughput", "errors", "lag", "lag-percentiles", "open", "percentiles"];
 
 /// Number of lines and points with an extent in each chart, by id.
 const DRAWN: &str = "(() => {
@@ -168,7 +168,7 @@ fn pages_of_all_kinds_are_drawn() {
         (documents::visits(), &ALL_CHARTS),
         (documents::hostile_visits(), &ALL_CHARTS),
         (documents::without_replies(), &["throughput", "errors", "lag", "lag-percentiles", "open"]),
-        (documents::one_call(), &["throughput", "latency", "percentiles"]),
+        (documents::one_call(), &["latency", "throughput", "percentiles"]),
         (documents::without_anything(), &[]),
         (documents::without_detail(), &[]),
     ];
@@ -236,8 +236,8 @@ fn values_are_read_off_with_mouse_and_keys() {
         let values = [
             ("offered", interval.offered),
             ("sent", interval.sent),
-            ("replied", interval.replies),
-            ("errors", interval.failed_calls + interval.http_errors),
+            ("replies", interval.replies),
+            ("errors", interval.failed_calls + interval.error_replies),
         ];
         let values = values.into_iter().flat_map(|(name, count)| [name.to_owned(), rate(count)]);
         std::iter::once(format!("{middle:.1} s")).chain(values).collect::<Vec<_>>()
@@ -327,15 +327,15 @@ fn series_are_switched_off_and_on() {
     let drawn = "[...document.querySelectorAll('#throughput .lines path')].filter((path) => path.getBoundingClientRect().width).length";
     page.evaluate("document.querySelector('#throughput .graph').focus()");
     page.key("Home");
-    assert_eq!(names(&mut page), ["offered", "sent", "replied", "errors"]);
+    assert_eq!(names(&mut page), ["offered", "sent", "replies", "errors"]);
     assert_eq!(page.evaluate(drawn), json!(4));
     let sent = "document.querySelector('#throughput .legend [data-series=\"1\"]')";
     page.evaluate(&format!("{sent}.click()"));
     assert_eq!(page.evaluate(&format!("{sent}.getAttribute('aria-pressed')")), json!("false"));
-    assert_eq!(names(&mut page), ["offered", "replied", "errors"]);
+    assert_eq!(names(&mut page), ["offered", "replies", "errors"]);
     assert_eq!(page.evaluate(drawn), json!(3));
     page.evaluate(&format!("{sent}.click()"));
-    assert_eq!(names(&mut page), ["offered", "sent", "replied", "errors"]);
+    assert_eq!(names(&mut page), ["offered", "sent", "replies", "errors"]);
     assert_eq!(page.evaluate(drawn), json!(4));
 }
 

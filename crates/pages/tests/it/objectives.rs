@@ -60,12 +60,12 @@ fn the_page_begins_with_them() {
     let shown = page(&documents::with_objectives());
     let places = [
         "id=\"objectives\"",
-        "</span>FAIL</span>",
+        "</span>FAIL</h2>",
         "<span class=\"kind valid\">met</span><span><strong>p50&#60;5ms:</strong> ",
         "<span class=\"kind invalid\">MISSED</span><span><strong>errors&#60;0.1%:</strong> ",
         "<span class=\"kind suspect\">UNKNOWN</span><span><strong>p99.99&#60;3s:</strong> ",
-        "<dl class=\"tiles\">",
         "</span>VALID</h2>",
+        "<dl class=\"tiles five\">",
         "The run was ended early because an objective had been missed for three seconds in a row (--abort-on-slo).",
     ];
     let mut from = 0;

@@ -4,7 +4,7 @@ use httperf_report::capacity::CapacityReport;
 
 use crate::capacity::{axis, panels};
 
-use super::Chart;
+use super::{Chart, align};
 
 /// Ids, titles and descriptions of the charts, in the order of the picture's graphs.
 const CHARTS: [(&str, &str, &str); 2] = [
@@ -21,8 +21,10 @@ const CHARTS: [(&str, &str, &str); 2] = [
 pub fn of_capacity(capacity: &CapacityReport) -> Vec<Chart> {
     let x = axis(capacity);
     let panels = panels(capacity).into_iter().zip(CHARTS);
-    panels
+    let mut charts: Vec<Chart> = panels
         .filter(|(panel, _)| !capacity.trials.is_empty() && !panel.is_empty())
         .map(|(panel, (id, title, about))| Chart::new(id, title, about, &x, &panel))
-        .collect()
+        .collect();
+    align(&mut charts);
+    charts
 }

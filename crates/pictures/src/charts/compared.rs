@@ -5,8 +5,8 @@ use httperf_report::compare::{Comparison, Method, Moment, Subject, Turns};
 
 use crate::axis::{Axis, Quantity};
 use crate::figure::{Line, Panel};
+use crate::over_time::MARKED_MAX;
 use crate::percentiles;
-use crate::timeline::MARKED_MAX;
 
 use super::Chart;
 

@@ -1,164 +1,195 @@
 //! Charts over the time of the run, from its series of intervals.
 
-use httperf_report::result::Document;
-use httperf_stats::{Failure, Interval};
+use httperf_report::number::count;
+use httperf_stats::{Classes, Interval};
 
-use crate::axis::{Axis, Quantity};
-use crate::figure::{DASHES, Dash, Line, Mark, Marked, Panel, SHAPES, Shade, Shape};
-use crate::theme::{Ink, SERIES};
-use crate::timeline::{MARKED_MAX, SHORTEST, shades, values};
+use crate::axis::Axis;
+use crate::figure::{Block, Blocks, Layer, Panel};
+use crate::over_time::OverTime;
+use crate::theme::{HEAT, Ink};
 
 use super::Chart;
 
-/// Intervals of a run.
-pub(super) struct Run<'a> {
-    intervals: Vec<&'a Interval>,
-    shades: Vec<Shade>,
+/// Number of rows of the heat map.
+const ROWS: usize = 40;
+
+/// Least ratio of the ends of a row: latencies of an interval are recorded to two digits.
+const ROW_RATIO: f64 = 1.03;
+
+/// Least ratio of the ends of the heat map, so that small differences do not look large.
+const HEAT_RATIO: f64 = 2.0;
+
+pub(super) fn throughput(run: &OverTime) -> Option<Chart> {
+    chart(
+        run,
+        "throughput",
+        "Throughput",
+        "Calls that were due, requests sent, replies that came, and calls that ended in an error.",
+        run.throughput(),
+    )
 }
 
-/// Look of a line: colour, dashes, width in pixels, and shape of its marks.
-type Look = (Ink, Dash, f64, Shape);
+/// Latencies as a heat map, with percentiles as lines.
+pub(super) fn latency(run: &OverTime) -> Option<Chart> {
+    let mut panel = run.latency();
+    // Lines are on colours here, from which only text can be told.
+    panel.lines.iter_mut().for_each(|line| line.ink = Ink::Text);
+    let all = run.intervals.iter().flat_map(|interval| interval.latency.iter());
+    panel.y = Axis::logarithmic_times("latency", all.map(|(us, _)| in_ms(us)), HEAT_RATIO);
+    let heat = heat(run, &panel.y);
+    let about = "The stronger the colour, the more calls answered in an interval took that long, from the instants at which they were \
+                 due. A percentile has a gap where there were too few calls for it.";
+    (!panel.is_empty())
+        .then(|| Chart::with_blocks("latency", "Latency over time", about, &run.axis(), &panel, &heat))
+}
 
-impl<'a> Run<'a> {
-    pub(super) fn of(document: &'a Document) -> Self {
-        let series = &document.summary.series;
-        let shortest = series.width().mul_f64(SHORTEST);
-        let is_only = series.intervals().len() == 1;
-        let long = series.intervals().iter().filter(|interval| is_only || interval.length >= shortest);
-        Self { intervals: long.collect(), shades: shades(document) }
+pub(super) fn errors(run: &OverTime) -> Option<Chart> {
+    chart(
+        run,
+        "errors",
+        "Errors over time",
+        "Failed connections by reason, replies with status 400 and above, and unexpected replies.",
+        run.errors(),
+    )
+}
+
+pub(super) fn lag(run: &OverTime) -> Option<Chart> {
+    chart(run, "lag", "Lag", "Largest lag of an arrival in each interval.", run.lag())
+}
+
+pub(super) fn open(run: &OverTime) -> Option<Chart> {
+    chart(run, "open", "Connections open", "At the end of each interval.", run.open())
+}
+
+/// A chart over the time of the run; `None` if no line has a point.
+fn chart(
+    run: &OverTime,
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+    panel: Panel,
+) -> Option<Chart> {
+    (!panel.is_empty()).then(|| Chart::new(id, title, about, &run.axis(), &panel))
+}
+
+/// Cells of the heat map, of which each colour stands for a range of numbers of calls.
+fn heat(run: &OverTime, y: &Axis) -> Blocks {
+    let rows = Rows::of(y);
+    let columns: Vec<(&Interval, Vec<u64>)> =
+        run.intervals.iter().map(|interval| (interval, rows.counts(&interval.latency))).collect();
+    let most = columns.iter().flat_map(|(_, counts)| counts).copied().max().unwrap_or(0);
+    if most == 0 {
+        return Blocks::default();
     }
-
-    pub(super) fn throughput(&self) -> Option<Chart> {
-        let failed = |interval: &Interval| interval.failed_calls + interval.http_errors;
-        // The others cover the line of offered load when all is well, so it is wide and comes first.
-        let lines = vec![
-            self.rates("offered", |interval| interval.offered, (Ink::Pale, Dash::Solid, 7.0, Shape::Disc)),
-            self.rates("sent", |interval| interval.sent, (Ink::Blue, Dash::Solid, 2.0, Shape::Disc)),
-            self.rates("replied", |interval| interval.replies, (Ink::Green, Dash::Long, 2.0, Shape::Square)),
-            self.rates("errors", failed, (Ink::Vermilion, Dash::Dotted, 2.0, Shape::Triangle)),
-        ];
-        let axis = Axis::from_zero("per second", values(&lines)).of(Quantity::PerSecond);
-        self.chart(
-            "throughput",
-            "Throughput",
-            "Calls that were due, requests sent, replies that came, and calls that ended in an error.",
-            lines,
-            axis,
-        )
-    }
-
-    pub(super) fn latency(&self) -> Option<Chart> {
-        let lines = [
-            ("p50", 0.5, 2, (Ink::Blue, Dash::Solid, 2.0, Shape::Disc)),
-            ("p90", 0.9, 10, (Ink::Green, Dash::Long, 2.0, Shape::Square)),
-            ("p99", 0.99, 100, (Ink::Orange, Dash::Short, 2.0, Shape::Diamond)),
-            ("max", 1.0, 1, (Ink::Soft, Dash::Dotted, 1.6, Shape::Triangle)),
-        ];
-        let lines = lines.map(|(name, share, calls_needed, look)| {
-            let ms = |interval: &Interval| {
-                let value = interval.latency.quantile(share)?;
-                (interval.latency.total() >= calls_needed).then_some(value.as_secs_f64() * 1e3)
-            };
-            self.line(name, ms, look)
-        });
-        let axis = Axis::times("latency", values(&lines));
-        self.chart(
-            "latency",
-            "Latency",
-            "Of the calls answered in each interval, from the instants at which they were due. A percentile has a gap \
-             where there were too few calls for it.",
-            lines.into(),
-            axis,
-        )
-    }
-
-    pub(super) fn errors(&self) -> Option<Chart> {
-        type Count = Box<dyn Fn(&Interval) -> u64>;
-        let mut kinds: Vec<(String, Count)> = Failure::ALL
-            .into_iter()
-            .map(|failure| {
-                let count: Count = Box::new(move |interval| interval.errors.count(failure));
-                (format!("connections: {failure}"), count)
-            })
-            .collect();
-        kinds.push(("replies: 4xx and 5xx".to_owned(), Box::new(|interval| interval.http_errors)));
-        kinds.push(("replies: unexpected".to_owned(), Box::new(|interval| interval.unexpected)));
-        kinds.retain(|(_, count)| self.intervals.iter().any(|interval| count(interval) > 0));
-        // Errors first in their usual colour.
-        let inks =
-            [Ink::Vermilion].into_iter().chain(SERIES.into_iter().filter(|&ink| ink != Ink::Vermilion));
-        let lines: Vec<Line> = kinds
-            .iter()
-            .zip(inks.cycle())
-            .enumerate()
-            .map(|(index, ((name, count), ink))| {
-                let look = (ink, DASHES[index % DASHES.len()], 2.0, SHAPES[index % SHAPES.len()]);
-                self.line(name, |interval| Some(count(interval) as f64), look)
-            })
-            .collect();
-        let axis = Axis::from_zero("count", values(&lines)).of(Quantity::Count);
-        self.chart(
-            "errors",
-            "Errors",
-            "Failed connections by class, replies with status 400 and above, and unexpected replies, in each interval.",
-            lines,
-            axis,
-        )
-    }
-
-    pub(super) fn lag(&self) -> Option<Chart> {
-        let ms = |interval: &Interval| Some(interval.lag_max.as_secs_f64() * 1e3);
-        let lines = vec![self.line("largest lag", ms, (Ink::Purple, Dash::Solid, 2.0, Shape::Disc))];
-        let axis = Axis::from_zero("ms", values(&lines)).of(Quantity::Time);
-        self.chart("lag", "Lag", "Largest lag of an arrival in each interval.", lines, axis)
-    }
-
-    pub(super) fn open(&self) -> Option<Chart> {
-        if self.intervals.iter().all(|interval| interval.open == 0) {
-            return None;
-        }
-        let open = |interval: &Interval| Some(interval.open as f64);
-        let lines = vec![self.line("open", open, (Ink::Green, Dash::Solid, 2.0, Shape::Disc))];
-        let axis = Axis::from_zero("connections", values(&lines)).of(Quantity::Count);
-        self.chart("open", "Connections open", "At the end of each interval.", lines, axis)
-    }
-
-    fn rates(&self, name: &str, count: impl Fn(&Interval) -> u64, look: Look) -> Line {
-        self.line(name, |interval| Some(interval.rate(count(interval))), look)
-    }
-
-    fn line(
-        &self,
-        name: &str,
-        value: impl Fn(&Interval) -> Option<f64>,
-        (ink, dash, width, shape): Look,
-    ) -> Line {
-        let which = if self.intervals.len() <= MARKED_MAX { Marked::All } else { Marked::Lone };
-        let middle = |interval: &Interval| (interval.from + interval.length / 2).as_secs_f64();
-        Line {
-            name: name.to_owned(),
-            ink,
-            dash,
-            width,
-            mark: Mark { shape, is_hollow: false, which },
-            points: self.intervals.iter().map(|interval| (middle(interval), value(interval))).collect(),
-            whiskers: Vec::new(),
+    let levels = levels(most);
+    let level = |calls: u64| levels.iter().position(|&(_, to)| calls <= to).unwrap_or(levels.len() - 1);
+    let mut layers: Vec<Layer> = levels
+        .iter()
+        .zip(inks(levels.len()))
+        .map(|(&(from, to), ink)| {
+            let name = if from == to { count(from) } else { format!("{} to {}", count(from), count(to)) };
+            Layer { ink, name, blocks: Vec::new() }
+        })
+        .collect();
+    for (interval, counts) in columns {
+        let x = (interval.from.as_secs_f64(), interval.end().as_secs_f64());
+        // Neighbours of one colour are one rectangle.
+        let mut row = 0;
+        for cells in counts.chunk_by(|&a, &b| (a > 0) == (b > 0) && level(a) == level(b)) {
+            if cells[0] > 0 {
+                let y = (rows.from(row), rows.from(row + cells.len()));
+                layers[level(cells[0])].blocks.push(Block { x, y });
+            }
+            row += cells.len();
         }
     }
+    if let Some(last) = layers.last_mut() {
+        last.name.push_str(if most == 1 { " call" } else { " calls" });
+    }
+    layers.retain(|layer| !layer.blocks.is_empty());
+    Blocks { layers }
+}
 
-    /// A chart over the time of the run; `None` if no line has a point.
-    fn chart(
-        &self,
-        id: &'static str,
-        title: &'static str,
-        about: &'static str,
-        lines: Vec<Line>,
-        y: Axis,
-    ) -> Option<Chart> {
-        let (first, last) = (self.intervals.first()?, self.intervals.last()?);
-        let (from, to) = (first.from.as_secs_f64(), last.end().as_secs_f64());
-        let x = Axis::between("time since the start [s]", from, to).of(Quantity::Seconds);
-        let panel = Panel { name: title, y, shades: self.shades.clone(), lines, mark: None, nothing: "" };
-        (!panel.is_empty()).then(|| Chart::new(id, title, about, &x, &panel))
+/// Rows of a heat map, of equal ratio.
+struct Rows {
+    from_ms: f64,
+    to_ms: f64,
+    number: usize,
+}
+
+impl Rows {
+    fn of(axis: &Axis) -> Self {
+        let (from, to) = axis.ends();
+        let (from_ms, to_ms) = (10_f64.powf(from), 10_f64.powf(to));
+        let most = (to_ms / from_ms).ln() / ROW_RATIO.ln();
+        Self { from_ms, to_ms, number: (most as usize).clamp(1, ROWS) }
+    }
+
+    /// Lower end of a row.
+    fn from(&self, row: usize) -> f64 {
+        self.from_ms * (self.to_ms / self.from_ms).powf(row as f64 / self.number as f64)
+    }
+
+    fn counts(&self, latency: &Classes) -> Vec<u64> {
+        let mut counts = vec![0; self.number];
+        let scale = self.number as f64 / (self.to_ms / self.from_ms).ln();
+        for (us, calls) in latency.iter() {
+            let row = ((in_ms(us) / self.from_ms).ln() * scale).max(0.0) as usize;
+            counts[row.min(self.number - 1)] += u64::from(calls);
+        }
+        counts
+    }
+}
+
+/// Ranges of numbers up to this one, whose logarithms are equally long; fewer than there are colours if there are few numbers.
+fn levels(most: u64) -> Vec<(u64, u64)> {
+    let mut levels: Vec<(u64, u64)> = Vec::new();
+    for number in 1..=HEAT.len() {
+        let share = number as f64 / HEAT.len() as f64;
+        let to = ((most as f64 + 1.0).powf(share) - 1.0).round() as u64;
+        let from = levels.last().map_or(1, |&(_, before)| before + 1);
+        if to >= from {
+            levels.push((from, to));
+        }
+    }
+    levels
+}
+
+/// Colours for this many levels, the darkest last.
+fn inks(levels: usize) -> impl Iterator<Item = Ink> {
+    HEAT.into_iter().skip(HEAT.len() - levels)
+}
+
+fn in_ms(us: u32) -> f64 {
+    f64::from(us) / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_a_heat_map_cover_all_numbers_once() {
+        assert_eq!(levels(0), []);
+        assert_eq!(levels(1), [(1, 1)]);
+        assert_eq!(levels(4), [(1, 1), (2, 2), (3, 3), (4, 4)]);
+        assert_eq!(levels(1_000), [(1, 3), (4, 15), (16, 62), (63, 250), (251, 1_000)]);
+        for most in 1..500 {
+            let levels = levels(most);
+            assert!(levels.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0), "{levels:?}");
+            assert_eq!((levels[0].0, levels[levels.len() - 1].1), (1, most));
+        }
+    }
+
+    #[test]
+    fn every_call_is_in_a_row() {
+        let latency = Classes::from_ascending([(1_000, 3), (1_010, 2), (50_000, 4), (1_000_000, 1)]);
+        let y = Axis::logarithmic_times("latency", [1.0, 1_000.0], HEAT_RATIO);
+        let rows = Rows::of(&y);
+        assert_eq!(rows.number, ROWS);
+        let counts = rows.counts(&latency);
+        assert_eq!(counts.iter().sum::<u64>(), 10);
+        let row = counts.iter().position(|&calls| calls == 4).expect("they are together");
+        assert!(rows.from(row) < 50.0 && rows.from(row + 1) > 50.0);
     }
 }

@@ -4,8 +4,8 @@ use httperf_report::tls_lab::Results;
 
 use crate::axis::{Axis, Quantity};
 use crate::figure::{Line, Panel};
+use crate::over_time::MARKED_MAX;
 use crate::percentiles::numbered_line;
-use crate::timeline::MARKED_MAX;
 
 use super::Chart;
 
