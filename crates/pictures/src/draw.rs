@@ -254,7 +254,10 @@ impl<B: DrawingBackend> Painter<'_, B> {
             for piece in line.pieces() {
                 let points: Vec<(i32, i32)> = piece.iter().map(|&(x, y)| to_sheet(x, y)).collect();
                 self.stroke(&points, line);
-                line.marked(&piece).into_iter().for_each(|(x, y)| self.mark(to_sheet(x, y), line));
+                for (x, y) in line.marked(&piece) {
+                    let place = to_sheet(x, y);
+                    if line.arrows.contains(&x) { self.arrow(place, line) } else { self.mark(place, line) }
+                }
             }
         }
         match mark {
@@ -390,6 +393,14 @@ impl<B: DrawingBackend> Painter<'_, B> {
             outline.extend_from_within(..2);
             self.draw(&PathElement::new(outline, pen));
         }
+    }
+
+    /// Marks a value that is longer than the point, by an arrow from it.
+    fn arrow(&self, (x, y): (i32, i32), line: &Line) {
+        let outline =
+            [(0.0, -11.0), (4.5, -4.5), (1.2, -4.5), (1.2, 3.0), (-1.2, 3.0), (-1.2, -4.5), (-4.5, -4.5)];
+        let outline: Vec<(i32, i32)> = outline.map(|(dx, dy)| (x + tenths(dx), y + tenths(dy))).into();
+        self.draw(&Polygon::new(outline, self.theme.color(line.ink).filled()));
     }
 
     fn whisker(&self, (x, from): (i32, i32), (_, to): (i32, i32), ink: Ink) {

@@ -121,6 +121,9 @@ pub(super) const SHAPES: [Shape; 4] = [Shape::Disc, Shape::Square, Shape::Triang
 
 pub(super) const DASHES: [Dash; 4] = [Dash::Solid, Dash::Long, Dash::Short, Dash::Dotted];
 
+/// Factor by which an axis extends beyond a point with an arrow.
+const ARROW_ROOM: f64 = 1.2;
+
 impl Panel {
     /// Returns true if there is nothing to draw.
     pub(super) fn is_empty(&self) -> bool {
@@ -148,5 +151,12 @@ impl Line {
 
     pub(super) fn is_empty(&self) -> bool {
         self.pieces().is_empty()
+    }
+
+    /// All values shown, with the ends of ranges and room for arrows.
+    pub(super) fn values(&self) -> impl Iterator<Item = f64> {
+        let room = |at: f64| if self.arrows.contains(&at) { ARROW_ROOM } else { 1.0 };
+        let points = self.points.iter().filter_map(move |&(at, value)| Some(value? * room(at)));
+        points.chain(self.whiskers.iter().flat_map(|&(_, low, high)| [low, high]))
     }
 }

@@ -6,9 +6,12 @@ use httperf_report::number::count;
 
 use super::axis::{Axis, Quantity};
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
-use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve, Waits};
+use super::sweep_curve::{ARROWS, GOOD, INTERVALS, LIMITED, Point, Spread, SweepCurve, Waits};
 use super::theme::Ink;
 use super::{Picture, Style};
+
+/// Least ratio of the ends of axes of times.
+const TIMES_RATIO: f64 = 10.0;
 
 /// The three graphs of the classic paper.
 #[must_use]
@@ -18,6 +21,12 @@ pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
     if limited > 0 {
         let steps = steps(limited);
         facts.push(format!("At {steps}, drawn hollow, {LIMITED}: that says nothing about the server."));
+    }
+    if curve.points.iter().any(Point::is_open) {
+        facts.push(ARROWS.to_owned());
+    }
+    if curve.has_intervals() {
+        facts.push(format!("Bars: {INTERVALS}."));
     }
     let knee = curve.knee_name();
     let about = format!(
@@ -72,26 +81,19 @@ fn replies(curve: &SweepCurve) -> Panel {
         });
     }
     let name = match curve.spread {
-        "" => "replies".to_owned(),
+        // All graphs have them.
+        "" | INTERVALS => "replies".to_owned(),
         spread => format!("replies; bars: {spread}"),
     };
     let mut both =
-        lines_of(curve, &name, |point| Some(point.replies.mean), (Ink::Blue, Dash::Solid, Shape::Disc));
-    for (line, limited) in both.iter_mut().zip([false, true]) {
-        let points = curve.points.iter().filter(|point| point.is_client_limited == limited);
-        line.whiskers = points
-            .filter_map(|point| {
-                let (least, most) = point.replies.range?;
-                Some((point.rate, least, most))
-            })
-            .collect();
-    }
+        lines_of(curve, &name, |point| Some(point.replies), (Ink::Green, Dash::Solid, Shape::Disc));
     both[1].name = LIMITED.to_owned();
     let [server, generator] = both;
     lines.push(server);
     if curve.has_bad_replies() {
-        let style = (Ink::Green, Dash::Short, Shape::Square);
-        let good = lines_of(curve, GOOD, |point| Some(point.good_replies), style);
+        let style = (Ink::Sky, Dash::Short, Shape::Square);
+        let good = |point: &Point| Some(Spread { mean: point.good_replies, ..Spread::default() });
+        let good = lines_of(curve, GOOD, good, style);
         lines.extend(unnamed_if_limited(good));
     }
     lines.push(generator);
@@ -110,7 +112,7 @@ fn errors_panel(curve: &SweepCurve) -> Panel {
         |point| Some(point.errors_percent),
         (Ink::Vermilion, Dash::Solid, Shape::Square),
     );
-    let y = Axis::percent("errors [%]", curve.points.iter().map(|point| point.errors_percent));
+    let y = Axis::percent("errors [%]", lines.iter().flat_map(Line::values));
     Panel {
         name: "Errors",
         y,
@@ -123,28 +125,23 @@ fn errors_panel(curve: &SweepCurve) -> Panel {
 
 fn times(curve: &SweepCurve) -> Panel {
     let clocks = [
+        // Dashes are drawn above, so that lines can be told apart where they coincide.
+        lines_of(curve, "latency p50", |point| point.latency_p50_ms, (Ink::Blue, Dash::Solid, Shape::Disc)),
         lines_of(
             curve,
             "latency p99",
             |point| point.latency_p99_ms,
-            (Ink::Orange, Dash::Long, Shape::Triangle),
-        ),
-        lines_of(
-            curve,
-            "latency p50",
-            |point| point.latency_p50_ms,
-            (Ink::Green, Dash::Solid, Shape::Square),
+            (Ink::Orange, Dash::Long, Shape::Diamond),
         ),
         lines_of(
             curve,
             "response time, mean",
             |point| point.response_ms,
-            (Ink::Purple, Dash::Short, Shape::Diamond),
+            (Ink::Purple, Dash::Short, Shape::Triangle),
         ),
     ];
     let lines: Vec<Line> = clocks.into_iter().flat_map(unnamed_if_limited).collect();
-    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
-    let y = Axis::times("time", values);
+    let y = Axis::logarithmic_times("time", lines.iter().flat_map(Line::values), TIMES_RATIO);
     Panel {
         name: "Response time and latency",
         y,
@@ -163,16 +160,15 @@ fn stream_waits(curve: &SweepCurve) -> Option<Panel> {
         false => ["first event p99", "first event p50", "gap p99", "gap p50"],
     };
     let [first_p99, first_p50, gap_p99, gap_p50] = names;
-    let of = |value: fn(Waits) -> Option<f64>| move |point: &Point| point.stream_waits.and_then(value);
+    let of = |value: fn(Waits) -> Option<Spread>| move |point: &Point| point.stream_waits.and_then(value);
     let clocks = [
-        lines_of(curve, first_p99, of(|waits| waits.first_ms[1]), (Ink::Orange, Dash::Long, Shape::Triangle)),
-        lines_of(curve, first_p50, of(|waits| waits.first_ms[0]), (Ink::Green, Dash::Solid, Shape::Square)),
-        lines_of(curve, gap_p99, of(|waits| waits.gap_ms[1]), (Ink::Purple, Dash::Short, Shape::Diamond)),
-        lines_of(curve, gap_p50, of(|waits| waits.gap_ms[0]), (Ink::Blue, Dash::Solid, Shape::Disc)),
+        lines_of(curve, first_p50, of(|waits| waits.first_ms[0]), (Ink::Blue, Dash::Solid, Shape::Disc)),
+        lines_of(curve, first_p99, of(|waits| waits.first_ms[1]), (Ink::Orange, Dash::Long, Shape::Diamond)),
+        lines_of(curve, gap_p50, of(|waits| waits.gap_ms[0]), (Ink::Green, Dash::Dotted, Shape::Square)),
+        lines_of(curve, gap_p99, of(|waits| waits.gap_ms[1]), (Ink::Purple, Dash::Short, Shape::Triangle)),
     ];
     let lines: Vec<Line> = clocks.into_iter().flat_map(unnamed_if_limited).collect();
-    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
-    let y = Axis::times("time", values);
+    let y = Axis::logarithmic_times("time", lines.iter().flat_map(Line::values), TIMES_RATIO);
     let name = if of_tokens { "Waits for tokens" } else { "Waits for events" };
     Some(Panel { name, y, shades: Vec::new(), lines, mark: None, nothing: "no event came" })
 }
@@ -181,29 +177,31 @@ fn stream_waits(curve: &SweepCurve) -> Option<Panel> {
 fn lines_of(
     curve: &SweepCurve,
     name: &str,
-    value: impl Fn(&Point) -> Option<f64>,
+    value: impl Fn(&Point) -> Option<Spread>,
     (ink, dash, shape): (Ink, Dash, Shape),
 ) -> [Line; 2] {
     let limited = curve.points.iter().filter(|point| point.is_client_limited);
     let limited = limited.map(|point| (point.rate, value(point))).collect();
-    let server = Line {
+    let mark = Mark { shape, is_hollow: false, which: Marked::All };
+    let server = through(name, curve.of_server(&value), (ink, dash, mark.clone()));
+    let mark = Mark { is_hollow: true, ..mark };
+    [server, through(name, limited, (Ink::Soft, Dash::None, mark))]
+}
+
+/// Line through figures, with their ranges, and arrows where only a lower bound is known.
+fn through(name: &str, figures: Vec<(f64, Option<Spread>)>, (ink, dash, mark): (Ink, Dash, Mark)) -> Line {
+    let known = || figures.iter().filter_map(|&(rate, figure)| Some((rate, figure?)));
+    let range = |(rate, figure): (f64, Spread)| figure.range.map(|(low, high)| (rate, low, high));
+    Line {
         name: name.to_owned(),
         ink,
         dash,
         width: 2.0,
-        mark: Mark { shape, is_hollow: false, which: Marked::All },
-        points: curve.of_server(&value),
-        whiskers: Vec::new(),
-        arrows: Vec::new(),
-    };
-    let generator = Line {
-        ink: Ink::Soft,
-        dash: Dash::None,
-        mark: Mark { is_hollow: true, ..server.mark.clone() },
-        points: limited,
-        ..server.clone()
-    };
-    [server, generator]
+        mark,
+        whiskers: known().filter_map(range).collect(),
+        arrows: known().filter(|(_, figure)| figure.or_more).map(|(rate, _)| rate).collect(),
+        points: figures.iter().map(|&(rate, figure)| (rate, figure.map(|figure| figure.mean))).collect(),
+    }
 }
 
 /// Removes the name of the limited points: the legend of the first graph explains them for all.

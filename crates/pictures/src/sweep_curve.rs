@@ -13,6 +13,12 @@ pub(crate) const LIMITED: &str = "the generator was the bottleneck";
 /// Name of replies that passed all checks.
 pub(crate) const GOOD: &str = "of these, without error";
 
+/// Meaning of ranges where runs were repeated.
+pub(crate) const INTERVALS: &str = "95 % intervals of the means";
+
+/// Meaning of arrows.
+pub(crate) const ARROWS: &str = "Arrows: longer than that, as too many calls had no reply in time.";
+
 /// Minimum share of error replies that is shown.
 const BAD_SHOWN: f64 = 0.005;
 
@@ -27,7 +33,7 @@ pub struct SweepCurve {
     pub calls_per_arrival: Option<f64>,
     /// Steps by ascending rate.
     pub points: Vec<Point>,
-    /// Meaning of the spread of the replies, such as `least and most in 5 s`; empty if there is none.
+    /// Meaning of the ranges of the replies, such as `least and most sampled`; empty if they have none.
     pub spread: &'static str,
     /// Rate up to which the server kept up, if known.
     pub knee: Option<f64>,
@@ -43,13 +49,13 @@ pub struct Point {
     /// Those per second with a status below 400 that failed no check.
     pub good_replies: f64,
     /// Percentage of calls, or of connections if no calls are made, that ended in an error.
-    pub errors_percent: f64,
+    pub errors_percent: Spread,
     /// Mean time from the first byte of a request to the status line of its reply.
-    pub response_ms: Option<f64>,
-    /// Median latency.
-    pub latency_p50_ms: Option<f64>,
-    /// 99th percentile of the latency; `None` if there are too few calls.
-    pub latency_p99_ms: Option<f64>,
+    pub response_ms: Option<Spread>,
+    /// Median latency of all calls.
+    pub latency_p50_ms: Option<Spread>,
+    /// 99th percentile of the latency of all calls; `None` if there are too few.
+    pub latency_p99_ms: Option<Spread>,
     /// Waits in streams; `None` if there were none.
     pub stream_waits: Option<Waits>,
     /// True if the generator was the bottleneck.
@@ -60,16 +66,16 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waits {
     /// For the first event, or token.
-    pub first_ms: [Option<f64>; 2],
+    pub first_ms: [Option<Spread>; 2],
     /// For each further event, or token.
-    pub gap_ms: [Option<f64>; 2],
+    pub gap_ms: [Option<Spread>; 2],
     /// True if they are for tokens of language models.
     pub of_tokens: bool,
 }
 
 impl Waits {
     fn of(waits: &StreamWaits) -> Self {
-        let values = |means: [Option<Mean>; 2]| means.map(|mean| mean.map(|mean| mean.value));
+        let values = |means: [Option<Mean>; 2]| means.map(|mean| mean.as_ref().map(Spread::of));
         Self {
             first_ms: values([waits.first_p50_ms, waits.first_p99_ms]),
             gap_ms: values([waits.gap_p50_ms, waits.gap_p99_ms]),
@@ -78,13 +84,31 @@ impl Waits {
     }
 }
 
-/// A mean with the range of its samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A mean with its range.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
-    /// Minimum and maximum, if known.
+    /// True if it is longer than that: too many calls had no reply.
+    pub or_more: bool,
+    /// Its 95 % interval, or the least and the most sampled; `None` if it has none.
     pub range: Option<(f64, f64)>,
+}
+
+impl Spread {
+    fn of(mean: &Mean) -> Self {
+        Self { mean: mean.value, or_more: false, range: mean.between() }
+    }
+
+    fn of_percentile(percentile: Option<Percentile>, range: Option<(f64, f64)>) -> Option<Self> {
+        percentile.map(|Percentile { ms, or_more }| Self { mean: ms, or_more, range })
+    }
+
+    /// The same in a unit of which there are this many in its own.
+    fn times(self, factor: f64) -> Self {
+        let range = self.range.map(|(low, high)| (low * factor, high * factor));
+        Self { mean: self.mean * factor, range, ..self }
+    }
 }
 
 impl SweepCurve {
@@ -96,7 +120,7 @@ impl SweepCurve {
             unit: sweep.unit(),
             calls_per_arrival: calls_per_arrival(&sweep.plan),
             points: sweep.figures.steps.iter().map(Point::of).collect(),
-            spread: "least and most sampled",
+            spread: if sweep.settings.repeats > 1 { INTERVALS } else { "least and most sampled" },
             knee: sweep.figures.knee,
         }
     }
@@ -124,10 +148,15 @@ impl SweepCurve {
 
     /// A figure over the rate, without the points limited by the generator. A rate at which all runs were
     /// limited is a gap.
-    pub(crate) fn of_server(&self, value: impl Fn(&Point) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
+    pub(crate) fn of_server(&self, value: impl Fn(&Point) -> Option<Spread>) -> Vec<(f64, Option<Spread>)> {
         let tells = |rate| self.points.iter().any(|point| point.rate == rate && !point.is_client_limited);
         let shown = self.points.iter().filter(|point| !(point.is_client_limited && tells(point.rate)));
         shown.map(|point| (point.rate, value(point).filter(|_| !point.is_client_limited))).collect()
+    }
+
+    /// Returns true if ranges are intervals of means over several runs.
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.spread == INTERVALS
     }
 
     /// Returns true if the share of error replies is large enough to show.
@@ -148,27 +177,28 @@ impl SweepCurve {
     }
 }
 
-/// Percentile of all calls as a point; a gap where it is longer than any answered call, as nothing is known of it.
-fn of_answered(percentile: Option<Percentile>) -> Option<f64> {
-    percentile.filter(|percentile| !percentile.or_more).map(|percentile| percentile.ms)
-}
-
 impl Point {
     fn of(step: &Step) -> Self {
         Self {
             rate: step.rate,
             replies: Spread {
-                mean: step.reply_rate.value,
-                range: Some((step.reply_rate_min, step.reply_rate_max)),
+                // Of a single run, there is no interval.
+                range: step.reply_rate.between().or(Some((step.reply_rate_min, step.reply_rate_max))),
+                ..Spread::of(&step.reply_rate)
             },
             good_replies: step.good_reply_rate.value,
-            errors_percent: 100.0 * step.error_share.value,
-            response_ms: step.response_ms.map(|mean| mean.value),
-            latency_p50_ms: of_answered(step.all_p50),
-            latency_p99_ms: of_answered(step.all_p99),
+            errors_percent: Spread::of(&step.error_share).times(100.0),
+            response_ms: step.response_ms.as_ref().map(Spread::of),
+            latency_p50_ms: Spread::of_percentile(step.all_p50, step.all_p50_between),
+            latency_p99_ms: Spread::of_percentile(step.all_p99, step.all_p99_between),
             stream_waits: step.stream_waits.as_ref().map(Waits::of),
             is_client_limited: step.state == State::ClientLimited,
         }
+    }
+
+    /// Returns true if only a lower bound of a percentile is known.
+    pub(crate) fn is_open(&self) -> bool {
+        [self.latency_p50_ms, self.latency_p99_ms].into_iter().flatten().any(|figure| figure.or_more)
     }
 
     /// Largest rate of replies shown.

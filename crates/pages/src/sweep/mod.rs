@@ -133,7 +133,7 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
         (None, None) => none("the generator was the bottleneck at every rate"),
     };
     let most = tile("Most replies without error", most, note);
-    let without_errors = of_server().take_while(|point| point.errors_percent == 0.0).last();
+    let without_errors = of_server().take_while(|point| point.errors_percent.mean == 0.0).last();
     let clean = match without_errors {
         Some(point) => tile("No errors up to", format!("{}/s", rate(point.rate)), unit.to_owned()),
         None => tile("No errors up to", "n/a".to_owned(), "there were errors at the lowest rate".to_owned()),

@@ -1,8 +1,8 @@
 //! Pictures: their contents and formats, with any input.
 
 use httperf_pictures::{
-    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare, percentiles,
-    sweep, timeline,
+    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare, of_sweep,
+    percentiles, sweep, timeline,
 };
 use httperf_report::result::Document;
 use httperf_report::sweep::Unit;
@@ -218,16 +218,82 @@ fn the_knee_is_named_in_all_three_graphs_of_a_sweep() {
 fn a_sweep_follows_the_diagonal_until_the_server_is_saturated() {
     let SweepCurve { points, calls_per_arrival, spread, unit, .. } = SweepCurve::of(&sweeps::saturating());
     assert_eq!((points.len(), calls_per_arrival, unit), (sweeps::RATES.len(), Some(1.0), Unit::Connections));
-    assert_eq!(spread, "least and most sampled");
+    assert_eq!(spread, "95 % intervals of the means");
     for point in points {
         assert!(!point.is_client_limited);
         let expected = point.rate.min(sweeps::CAPACITY);
         assert!((point.good_replies - expected).abs() <= 0.05 * expected, "{point:?}");
-        assert_eq!(point.errors_percent > 1.0, point.rate > sweeps::CAPACITY, "{point:?}");
+        assert_eq!(point.errors_percent.mean > 1.0, point.rate > sweeps::CAPACITY, "{point:?}");
         let (least, most) = point.replies.range.expect("the runs are long enough");
         assert!(least <= point.replies.mean * 1.01 && point.replies.mean <= most * 1.01, "{point:?}");
-        assert!(point.latency_p50_ms <= point.latency_p99_ms, "{point:?}");
+        let ms = |percentile: Option<Spread>| percentile.map(|percentile| percentile.mean);
+        assert!(ms(point.latency_p50_ms) <= ms(point.latency_p99_ms), "{point:?}");
     }
+}
+
+#[test]
+fn a_percentile_beyond_the_answered_calls_is_an_arrow_at_the_longest_known_time() {
+    let mut curve = SweepCurve::of(&sweeps::saturating());
+    let shape = |curve: &SweepCurve| {
+        let svg = sweep(curve, &Style::default()).svg();
+        let xml = Xml::parse(&svg).expect("it is XML");
+        let polygons = xml.descendants().filter(|node| node.has_tag_name("polygon"));
+        let corners =
+            polygons.map(|one| one.attribute("points").expect("it has corners").trim().split(' ').count());
+        corners.filter(|&corners| corners == 7).count()
+    };
+    assert_eq!(shape(&curve), 0);
+    let times = |curve: &SweepCurve| {
+        let charts = of_sweep(curve);
+        let chart = charts.into_iter().find(|chart| chart.id == "times").expect("calls were answered");
+        let values = serde_json::to_value(&chart).expect("it is JSON");
+        let texts = values["lines"]
+            .as_array()
+            .expect("it has lines")
+            .iter()
+            .flat_map(|line| line["texts"].as_array());
+        let texts: Vec<String> =
+            texts.flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+        (chart, texts)
+    };
+    let (before, texts) = times(&curve);
+    assert!(!before.graph.svg.contains("#mark-arrow") && !before.about.contains("Arrows"));
+    assert!(texts.iter().all(|text| !text.contains('>')), "{texts:?}");
+    let last = curve.points.last_mut().expect("there are points");
+    last.latency_p99_ms = Some(Spread { mean: 1_000.0, or_more: true, range: None });
+    assert_eq!(shape(&curve), 1);
+    shows(
+        &sweep(&curve, &Style::default()),
+        &["Arrows: longer than that, as too many calls had no reply in time."],
+    );
+    let (after, texts) = times(&curve);
+    assert_eq!(after.graph.svg.matches("#mark-arrow").count(), 1);
+    assert!(after.about.contains("Arrows: longer than that"), "{}", after.about);
+    // As the table of the sweep has it.
+    assert!(texts.contains(&"> 1.00 s".to_owned()), "{texts:?}");
+}
+
+#[test]
+fn repeated_runs_have_intervals_and_single_ones_their_samples() {
+    let repeated = SweepCurve::of(&sweeps::saturating());
+    shows(&sweep(&repeated, &Style::default()), &["Bars: 95 % intervals of the means.", "replies"]);
+    let single = SweepCurve::of(&sweeps::limited_by_the_generator());
+    shows(&sweep(&single, &Style::default()), &["replies; bars: least and most sampled"]);
+    let made = sweeps::saturating();
+    for (point, step) in repeated.points.iter().zip(&made.figures.steps) {
+        assert_eq!(point.replies.range, step.reply_rate.low.zip(step.reply_rate.high));
+        let p50 = point.latency_p50_ms.expect("calls were answered");
+        let (low, high) = p50.range.expect("there are two runs");
+        assert_eq!((Some(p50.mean), p50.range), (step.all_p50.map(|all| all.ms), step.all_p50_between));
+        assert!(low <= p50.mean && p50.mean <= high, "{p50:?}");
+    }
+    assert!(single.points.iter().all(|point| point.latency_p50_ms.is_none_or(|p50| p50.range.is_none())));
+}
+
+#[test]
+fn plots_of_a_page_of_a_sweep_begin_below_one_another() {
+    let charts = of_sweep(&SweepCurve::of(&sweeps::saturating()));
+    assert!(charts.len() == 3 && charts.iter().all(|chart| chart.graph.left == charts[0].graph.left));
 }
 
 #[test]
@@ -246,10 +312,11 @@ fn points_limited_by_the_generator_are_hollow_named_and_unconnected() {
             sweep(&SweepCurve { points, knee: None, calls_per_arrival: None, ..curve() }, &Style::default());
         let svg = picture.svg();
         let xml = Xml::parse(&svg).expect("it is XML");
-        let blue = xml.descendants().filter(|node| {
-            node.attribute("stroke") == Some("#0072B2") && node.attribute("stroke-width") == Some("20")
+        let green = xml.descendants().filter(|node| {
+            node.attribute("stroke") == Some("#008A65") && node.attribute("stroke-width") == Some("20")
         });
-        blue.map(|line| line.attribute("points").expect("it is a line").trim().split(' ').count())
+        green
+            .map(|line| line.attribute("points").expect("it is a line").trim().split(' ').count())
             .collect::<Vec<_>>()
     };
     // The first is the sample in the legend.
@@ -447,28 +514,32 @@ fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>(), Just(0.0), Just(f64::NAN), Just(f64::INFINITY), 0.0..1e4_f64, 0.0..1e12_f64]
 }
 
-fn point() -> impl Strategy<Value = Point> {
+fn spread() -> BoxedStrategy<Spread> {
     let range = proptest::option::of((number(), number()));
-    let times =
-        (proptest::option::of(number()), proptest::option::of(number()), proptest::option::of(number()));
-    let replies = (number(), number(), range, any::<bool>());
-    let waits = (any::<[Option<f64>; 2]>(), any::<[Option<f64>; 2]>(), any::<bool>());
-    let waits = proptest::option::of(waits.prop_map(|(first_ms, gap_ms, of_tokens)| Waits {
-        first_ms,
-        gap_ms,
-        of_tokens,
-    }));
-    (number(), replies, number(), times, waits).prop_map(
-        |(rate, (mean, good, range, limited), errors, (response, p50, p99), stream_waits)| Point {
-            rate,
-            replies: Spread { mean, range },
-            good_replies: good,
-            errors_percent: errors,
-            response_ms: response,
-            latency_p50_ms: p50,
-            latency_p99_ms: p99,
-            stream_waits,
-            is_client_limited: limited,
+    (number(), any::<bool>(), range)
+        .prop_map(|(mean, or_more, range)| Spread { mean, or_more, range })
+        .boxed()
+}
+
+fn point() -> impl Strategy<Value = Point> {
+    let time = || proptest::option::of(spread());
+    let waits = ([time(), time()], [time(), time()], any::<bool>());
+    let waits = waits.prop_map(|(first_ms, gap_ms, of_tokens)| Waits { first_ms, gap_ms, of_tokens });
+    let times = (time(), time(), time(), proptest::option::of(waits));
+    (number(), spread(), number(), spread(), times, any::<bool>()).prop_map(
+        |(rate, replies, good_replies, errors_percent, times, is_client_limited)| {
+            let (response_ms, latency_p50_ms, latency_p99_ms, stream_waits) = times;
+            Point {
+                rate,
+                replies,
+                good_replies,
+                errors_percent,
+                response_ms,
+                latency_p50_ms,
+                latency_p99_ms,
+                stream_waits,
+                is_client_limited,
+            }
         },
     )
 }

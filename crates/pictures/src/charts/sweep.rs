@@ -1,10 +1,10 @@
 //! Charts of a sweep: the graphs of its picture, one by one.
 
 use crate::sweep::{axis, panels};
-use crate::sweep_curve::LIMITED;
+use crate::sweep_curve::{ARROWS, INTERVALS, LIMITED};
 use crate::{Point, SweepCurve};
 
-use super::Chart;
+use super::{Chart, align};
 
 /// Ids and descriptions of the charts, in the order of the picture's graphs.
 const CHARTS: [(&str, &str); 4] = [
@@ -33,10 +33,17 @@ pub fn of_sweep(curve: &SweepCurve) -> Vec<Chart> {
         true => format!(" Hollow points: {LIMITED}."),
         false => String::new(),
     };
-    panels(curve)
+    let bars = if curve.has_intervals() { format!(" Bars: {INTERVALS}.") } else { String::new() };
+    let arrows = if curve.points.iter().any(Point::is_open) { format!(" {ARROWS}") } else { String::new() };
+    let mut charts: Vec<Chart> = panels(curve)
         .into_iter()
         .zip(CHARTS)
         .filter(|(panel, _)| !panel.is_empty())
-        .map(|(panel, (id, about))| Chart::new(id, panel.name, format!("{about}{hollow}"), &x, &panel))
-        .collect()
+        .map(|(panel, (id, about))| {
+            let arrows = if id == "times" { &*arrows } else { "" };
+            Chart::new(id, panel.name, format!("{about}{arrows}{bars}{hollow}"), &x, &panel)
+        })
+        .collect();
+    align(&mut charts);
+    charts
 }

@@ -90,6 +90,12 @@ pub struct Step {
     pub all_p50: Option<Percentile>,
     /// 99th percentile of the latency of all calls, answered or not.
     pub all_p99: Option<Percentile>,
+    /// 95 % confidence interval of `all_p50` in milliseconds; `None` if there is a single run, or if it is longer than known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_p50_between: Option<(f64, f64)>,
+    /// 95 % confidence interval of `all_p99`, as for `all_p50`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_p99_between: Option<(f64, f64)>,
     /// Waits in streams; `None` if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_waits: Option<StreamWaits>,
@@ -249,6 +255,8 @@ impl Step {
             }
         }
         let (objectives, objectives_not_met) = objectives(&all);
+        let (all_p50, all_p50_between) = of_all(&counted, |all| all.p50);
+        let (all_p99, all_p99_between) = of_all(&counted, |all| all.p99);
         Some(Self {
             rate,
             runs: all.len() as u32,
@@ -265,8 +273,10 @@ impl Step {
             error_share: mean(&|run| error_share(&run.result.summary))?,
             latency_p50_ms: mean_of_some(&|result| result.figures.latency_ms.p50),
             latency_p99_ms: mean_of_some(&|result| result.figures.latency_ms.p99),
-            all_p50: mean_of_all(&counted, |all| all.p50),
-            all_p99: mean_of_all(&counted, |all| all.p99),
+            all_p50,
+            all_p99,
+            all_p50_between,
+            all_p99_between,
             stream_waits: StreamWaits::of(&counted),
             verdict: verdicts().map(|verdict| verdict.level).max()?,
             reasons,
@@ -289,6 +299,12 @@ impl Mean {
         })
     }
 
+    /// Both bounds, if they are known.
+    #[must_use]
+    pub fn between(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
+    }
+
     /// The number after a `±`.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
@@ -296,16 +312,21 @@ impl Mean {
     }
 }
 
-/// Mean of a percentile over the runs; the largest if calls without a reply leave it open in one of them. `None` if one
-/// of them lacks it.
-fn mean_of_all(runs: &[&Run], of: fn(&AllCalls) -> Option<Percentile>) -> Option<Percentile> {
-    let all: Vec<Percentile> =
-        runs.iter().map(|run| of(&run.result.figures.all_calls)).collect::<Option<_>>()?;
+/// Mean of a percentile over the runs, with its interval; the largest if calls without a reply leave it open in one of them.
+/// `None` if one of them lacks it.
+fn of_all(
+    runs: &[&Run],
+    of: fn(&AllCalls) -> Option<Percentile>,
+) -> (Option<Percentile>, Option<(f64, f64)>) {
+    let all: Option<Vec<Percentile>> = runs.iter().map(|run| of(&run.result.figures.all_calls)).collect();
+    let all = all.unwrap_or_default();
     let ms = || all.iter().map(|percentile| percentile.ms);
-    match all.iter().any(|percentile| percentile.or_more) {
-        true => Some(Percentile { ms: ms().fold(0.0, f64::max), or_more: true }),
-        false => Some(Percentile { ms: Mean::of(ms())?.value, or_more: false }),
+    if all.iter().any(|percentile| percentile.or_more) {
+        return (Some(Percentile { ms: ms().fold(0.0, f64::max), or_more: true }), None);
     }
+    let mean = Mean::of(ms());
+    let percentile = mean.map(|mean| Percentile { ms: mean.value, or_more: false });
+    (percentile, mean.and_then(|mean| mean.between()))
 }
 
 /// Arrivals started per second.

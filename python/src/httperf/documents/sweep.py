@@ -119,8 +119,14 @@ class Step:
     """Arrivals started per second."""
     all_p50: Percentile | None = None
     """Median of the latency of all calls, answered or not."""
+    all_p50_between: tuple[float, float] | None = None
+    """95 % confidence interval of `all_p50` in milliseconds; `None` if there is a single run, or if it is longer
+    than known.
+    """
     all_p99: Percentile | None = None
     """99th percentile of the latency of all calls, answered or not."""
+    all_p99_between: tuple[float, float] | None = None
+    """95 % confidence interval of `all_p99`, as for `all_p50`."""
     answered_share: Mean
     """Share of the offered load that was answered without an error while load was offered."""
     client_limited_runs: int
