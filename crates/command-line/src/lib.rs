@@ -12,6 +12,7 @@ pub mod examples;
 pub mod grammar;
 pub mod grpc;
 pub mod hints;
+pub mod names;
 pub mod outputs;
 pub mod planning;
 pub mod printf;

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 
 use httperf_report::Form;
+use httperf_report::headings::Names;
 
 use super::args::STDOUT;
 use super::grammar::{Opt, ParseStop, Value};
+use super::names;
 use super::values::{StdoutMeans, file};
 
 /// Destinations of a document.
@@ -15,6 +17,8 @@ pub struct Outputs {
     pub form: Form,
     /// Files, by what is written to them; the last of each kind counts.
     files: Vec<OutputName>,
+    /// `--title` and `--label`.
+    pub names: Names,
 }
 
 /// A file that an option names.
@@ -153,6 +157,16 @@ pub trait TakesOutputs: Sized {
     /// `--png`.
     const PNG: Opt<Self> = Opt::with_value("png", "FILE", "draws the results as PNG")
         .apply(|args, value| args.outputs().take("--png", FileForm::Png, value));
+
+    /// `--title`.
+    const TITLE: Opt<Self> = Opt::with_value("title", "TEXT", names::TITLE_HELP)
+        .details(names::TITLE_DETAILS)
+        .apply(|args, value| names::title(&mut args.outputs().names, value));
+
+    /// `--label`.
+    const LABEL: Opt<Self> = Opt::with_value("label", "TEXT", names::LABEL_HELP)
+        .details(names::LABEL_DETAILS)
+        .apply(|args, value| names::label(&mut args.outputs().names, value));
 
     /// `--junit`.
     const JUNIT: Opt<Self> =

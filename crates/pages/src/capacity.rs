@@ -4,10 +4,11 @@
 use askama::Template;
 use httperf_pictures::{Chart, of_capacity};
 use httperf_plan::objective::Objective;
+use httperf_report::Level;
 use httperf_report::capacity::text::{cells, outcome, rate};
 use httperf_report::capacity::{CapacityOutcome, CapacityReport, Interval, Trial};
+use httperf_report::headings::{self, Names};
 use httperf_report::number::{count, percent, time};
-use httperf_report::{Level, headings};
 
 use super::about::{self, Fact, fact};
 use super::scripts::{PAGE, Script};
@@ -17,12 +18,16 @@ use super::tiles::Tile;
 /// Renders a search for a capacity as an HTML page.
 #[must_use]
 pub fn capacity_page(capacity: &CapacityReport) -> String {
+    named_capacity_page(capacity, &Names::default())
+}
+
+pub(super) fn named_capacity_page(capacity: &CapacityReport, names: &Names) -> String {
     let capacity = &*capacity.without_secrets();
     let parts = capacity.part.as_slice();
     let objectives = capacity.objectives();
     let page = Page {
-        title: headings::url(&capacity.plan),
-        facts: facts(capacity),
+        title: names.title(headings::url(&capacity.plan)),
+        facts: names.facts(&headings::url(&capacity.plan)).into_iter().chain(facts(capacity)).collect(),
         sentence: capacity.headline(),
         tiles: tiles(capacity),
         charts: of_capacity(capacity),

@@ -3,7 +3,7 @@
 use askama::Template;
 use httperf_pictures::{Chart, compared, role};
 use httperf_report::compare::{Against, Comparison, Overall, Remark, Row, RowVerdict, Subject};
-use httperf_report::headings::date;
+use httperf_report::headings::{Names, date};
 use httperf_report::number::{count, time};
 use httperf_report::{Written as _, cut};
 
@@ -20,6 +20,10 @@ const P_VALUE_LEAST: f64 = 1e-4;
 /// Renders a comparison as an HTML page, with charts of the data compared.
 #[must_use]
 pub fn comparison_page(comparison: &Comparison) -> String {
+    named_comparison_page(comparison, &Names::default())
+}
+
+pub(super) fn named_comparison_page(comparison: &Comparison, names: &Names) -> String {
     let Comparison { base, against, .. } = comparison;
     let several = against.len();
     let new = match &against[..] {
@@ -44,10 +48,12 @@ pub fn comparison_page(comparison: &Comparison) -> String {
         },
     };
     let news = (1..).zip(against).map(|(number, against)| subject(role(number, several), &against.new));
+    let subjects = format!("{new} against {}", cut(&base.name, NAME_LENGTH));
+    let began = base.started.iter().map(|started| format!("base of {}", date(started)));
     let page = Page {
-        title: format!("{new} against {}", cut(&base.name, NAME_LENGTH)),
+        facts: names.facts(&subjects).into_iter().chain(began).collect(),
+        title: names.title(subjects),
         word: worst.word(),
-        facts: base.started.iter().map(|started| format!("base of {}", date(started))).collect(),
         against: (1..).zip(against).map(|(number, one)| Shown::of(number, several, one)).collect(),
         is_about_shown: against.iter().any(|against| !against.rows.is_empty()),
         about: comparison.about(),

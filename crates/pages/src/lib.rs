@@ -29,6 +29,7 @@ mod visits;
 
 use askama::Template;
 use httperf_pictures::{RunCharts, has_load_phases};
+use httperf_report::headings::Names;
 use httperf_report::number::{count, grouped};
 use httperf_report::result::Document;
 use httperf_report::{
@@ -57,6 +58,10 @@ const LONG: usize = 40;
 /// Renders a document as an HTML page.
 #[must_use]
 pub fn page(document: &Document) -> String {
+    named_page(document, &Names::default())
+}
+
+fn named_page(document: &Document, names: &Names) -> String {
     let document = &*document.without_secrets();
     let Document { plan, verdict, summary, .. } = document;
     let completed = summary.completed();
@@ -65,13 +70,14 @@ pub fn page(document: &Document) -> String {
     let outcome = Outcome::of(document);
     let charts = RunCharts::of(document, &completed);
     let page = Page {
-        title: headings::url(plan),
+        title: names.title(headings::url(plan)),
+        is_titled: names.title.is_some(),
         conclusion: capitalised(&document.conclusion.text),
         word: match &outcome {
             Some(outcome) if !banner.is_loud => outcome.word.to_owned(),
             _ => banner.word.clone(),
         },
-        facts: headings::run(document),
+        facts: names.facts(&headings::url(plan)).into_iter().chain(headings::run(document)).collect(),
         endings: about::endings(document),
         banner,
         outcome,
@@ -121,6 +127,8 @@ pub fn page(document: &Document) -> String {
 #[template(path = "page.html")]
 struct Page {
     title: String,
+    /// True if a user chose the title.
+    is_titled: bool,
     conclusion: String,
     /// Outcome in one word, for the title of the window.
     word: String,

@@ -336,6 +336,10 @@
       const nines = Math.max(Math.floor(Math.log10(number) + 1e-9), 0);
       return `p${+(100 - 100 / number).toFixed(nines)}`;
     }
+    if (quantity === "time") {
+      const [factor, unit] = number >= 1000 ? [1000, "s"] : number >= 1 ? [1, "ms"] : [0.001, "µs"];
+      return `${name("number", number / factor, apart / factor)} ${unit}`;
+    }
     const digits = clamp(-Math.floor(Math.log10(apart) + 1e-9), 0, 9);
     return number.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   };

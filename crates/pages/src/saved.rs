@@ -3,17 +3,27 @@
 use httperf_pictures::{self as pictures, Picture, Style, SweepCurve};
 use httperf_report::capacity::CapacityReport;
 use httperf_report::compare::Comparison;
+use httperf_report::headings::Names;
 use httperf_report::result::Document;
 use httperf_report::sweep::Sweep;
 use httperf_report::tls_lab::Results;
 use httperf_report::{Form, Kind, ReadError, Screen, Written};
 
-use crate::{capacity_page, comparison_page, page, sweep_page, tls_lab_page, visible};
+use crate::capacity::named_capacity_page;
+use crate::comparison::named_comparison_page;
+use crate::sweep::named_sweep_page;
+use crate::tls_lab::named_tls_lab_page;
+use crate::{named_page, visible};
 
 /// A document that can be shown in all forms. Each is a pure function of it.
 pub trait Report: Written {
-    /// Page with charts, without what is secret.
-    fn page(&self) -> String;
+    /// Page with charts, without what is secret, under these names.
+    fn named_page(&self, names: &Names) -> String;
+
+    /// The same without names of its own.
+    fn page(&self) -> String {
+        self.named_page(&Names::default())
+    }
 
     /// Picture of the document; `None` if its kind has none.
     fn picture(&self, style: &Style) -> Option<Picture>;
@@ -23,6 +33,14 @@ pub trait Report: Written {
         match form {
             Form::Html => Some(self.page()),
             other => self.written(other),
+        }
+    }
+
+    /// The document in any form, with names where it has a place for them; `None` if its kind has no such form.
+    fn render_named(&self, form: Form, screen: Screen, names: &Names) -> Option<String> {
+        match form {
+            Form::Html => Some(self.named_page(names)),
+            other => self.render(other, screen),
         }
     }
 
@@ -79,8 +97,8 @@ impl Saved {
 }
 
 impl Report for Document {
-    fn page(&self) -> String {
-        visible::page(page(self))
+    fn named_page(&self, names: &Names) -> String {
+        visible::page(named_page(self, names))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -89,8 +107,8 @@ impl Report for Document {
 }
 
 impl Report for Sweep {
-    fn page(&self) -> String {
-        visible::page(sweep_page(self))
+    fn named_page(&self, names: &Names) -> String {
+        visible::page(named_sweep_page(self, names))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -99,8 +117,8 @@ impl Report for Sweep {
 }
 
 impl Report for CapacityReport {
-    fn page(&self) -> String {
-        visible::page(capacity_page(self))
+    fn named_page(&self, names: &Names) -> String {
+        visible::page(named_capacity_page(self, names))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -109,8 +127,8 @@ impl Report for CapacityReport {
 }
 
 impl Report for Comparison {
-    fn page(&self) -> String {
-        visible::page(comparison_page(self))
+    fn named_page(&self, names: &Names) -> String {
+        visible::page(named_comparison_page(self, names))
     }
 
     fn picture(&self, style: &Style) -> Option<Picture> {
@@ -119,8 +137,8 @@ impl Report for Comparison {
 }
 
 impl Report for Results {
-    fn page(&self) -> String {
-        visible::page(tls_lab_page(self))
+    fn named_page(&self, names: &Names) -> String {
+        visible::page(named_tls_lab_page(self, names))
     }
 
     fn picture(&self, _: &Style) -> Option<Picture> {

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use httperf_pictures::{Chart, of_tls_lab};
+use httperf_report::headings::Names;
 use httperf_report::number::count;
 use httperf_report::tls_lab::text::{TITLES, TableRow, references, rows};
 use httperf_report::tls_lab::{Results, verdict};
@@ -13,14 +14,18 @@ use super::style::STYLE;
 /// Renders variants of TLS as an HTML page.
 #[must_use]
 pub fn tls_lab_page(results: &Results) -> String {
+    named_tls_lab_page(results, &Names::default())
+}
+
+pub(super) fn named_tls_lab_page(results: &Results, names: &Names) -> String {
     let settings = &results.settings;
     let rounds = match results.is_interrupted() {
         true => format!("{} of {} rounds (interrupted)", count(results.rounds), count(settings.rounds)),
         false => format!("{} rounds", count(results.rounds)),
     };
     let page = Page {
-        title: results.server.clone(),
-        facts: vec![rounds],
+        title: names.title(results.server.clone()),
+        facts: names.facts(&results.server).into_iter().chain([rounds]).collect(),
         references: references(results).unwrap_or_default(),
         sentences: verdict(results),
         titles: TITLES.map(|(title, _)| title),

@@ -74,11 +74,11 @@ pub(super) fn svg(figure: &Figure, style: &Style) -> String {
     head + content
 }
 
-/// Draws a figure as PNG.
-pub(super) fn png(figure: &Figure, style: &Style) -> Vec<u8> {
+/// Draws a figure as PNG, with this many pixels for each of the picture.
+pub(super) fn png(figure: &Figure, style: &Style, scale: u32) -> Vec<u8> {
     let (width, height) = size_of(figure, style);
-    let mut pixels = Pixmap::new(width, height).expect("the size is bounded");
-    draw(figure, style, Canvas::new(&mut pixels));
+    let mut pixels = Pixmap::new(width * scale, height * scale).expect("the size is bounded");
+    draw(figure, style, Canvas::new(&mut pixels, scale));
     pixels.encode_png().expect("writing to memory does not fail")
 }
 

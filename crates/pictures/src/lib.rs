@@ -30,6 +30,8 @@ mod timeline;
 
 use std::ops::RangeInclusive;
 
+use httperf_report::headings::Names;
+
 pub use self::capacity::capacity;
 pub use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep, of_tls_lab, role};
 use self::figure::Figure;
@@ -43,6 +45,9 @@ pub use self::timeline::timeline;
 
 /// Allowed widths and heights of pictures, in pixels.
 pub const SIZES: RangeInclusive<u32> = 300..=4_000;
+
+/// Maximum number of pixels of a PNG for each of the picture, in either direction.
+pub const SCALE_MAX: u32 = 4;
 
 /// Maximum number of results in one picture that can be told apart.
 pub const COMPARED_MAX: usize = 16;
@@ -73,15 +78,26 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// The same picture with these names.
+    #[must_use]
+    pub fn named(mut self, names: &Names) -> Self {
+        let facts = names.facts(&self.figure.title);
+        if !facts.is_empty() {
+            self.figure.facts.insert(0, facts.join(" · "));
+        }
+        self.figure.title = names.title(self.figure.title);
+        self
+    }
+
     /// SVG, with a line end.
     #[must_use]
     pub fn svg(&self) -> String {
         draw::svg(&self.figure, &self.style)
     }
 
-    /// PNG.
+    /// PNG, with this many pixels for each of the picture.
     #[must_use]
-    pub fn png(&self) -> Vec<u8> {
-        draw::png(&self.figure, &self.style)
+    pub fn png(&self, scale: u32) -> Vec<u8> {
+        draw::png(&self.figure, &self.style, scale.clamp(1, SCALE_MAX))
     }
 }

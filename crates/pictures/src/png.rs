@@ -21,32 +21,36 @@ pub(super) const FONT_FACTOR: f64 = 1.24;
 /// Pixels as plotters draws on them, in the units of the drawing.
 pub(super) struct Canvas<'p> {
     pixels: &'p mut Pixmap,
+    /// Pixels for each of the picture, in either direction.
+    scale: u32,
     font: Face<'static>,
 }
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 impl<'p> Canvas<'p> {
-    pub(super) fn new(pixels: &'p mut Pixmap) -> Self {
-        Self { pixels, font: Face::parse(ttf_noto_sans::REGULAR, 0).expect(OUR_OWN) }
+    pub(super) fn new(pixels: &'p mut Pixmap, scale: u32) -> Self {
+        Self { pixels, scale, font: Face::parse(ttf_noto_sans::REGULAR, 0).expect(OUR_OWN) }
     }
 
     /// Draws a path, if it is one: lines without length are none.
     fn draw(&mut self, path: Option<Path>, style: &impl BackendStyle, is_filled: bool) -> Drawn {
         let Some(path) = path else { return Ok(()) };
         let paint = paint(style.color());
+        let to_pixels = self.to_pixels();
         if is_filled {
-            self.pixels.fill_path(&path, &paint, FillRule::Winding, Self::scale(), None);
+            self.pixels.fill_path(&path, &paint, FillRule::Winding, to_pixels, None);
         } else {
             let stroke = Stroke { width: style.stroke_width() as f32, ..Stroke::default() };
-            self.pixels.stroke_path(&path, &paint, &stroke, Self::scale(), None);
+            self.pixels.stroke_path(&path, &paint, &stroke, to_pixels, None);
         }
         Ok(())
     }
 
     /// From units of the drawing to pixels.
-    fn scale() -> Transform {
-        Transform::from_scale(1.0 / FINENESS as f32, 1.0 / FINENESS as f32)
+    fn to_pixels(&self) -> Transform {
+        let factor = self.scale as f32 / FINENESS as f32;
+        Transform::from_scale(factor, factor)
     }
 }
 
@@ -54,7 +58,7 @@ impl DrawingBackend for Canvas<'_> {
     type ErrorType = Infallible;
 
     fn get_size(&self) -> (u32, u32) {
-        let units = |pixels: u32| pixels * FINENESS as u32;
+        let units = |pixels: u32| pixels / self.scale * FINENESS as u32;
         (units(self.pixels.width()), units(self.pixels.height()))
     }
 

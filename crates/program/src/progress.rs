@@ -5,11 +5,13 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use httperf_command_line::outputs::Outputs;
 use httperf_command_line::terminal;
 use httperf_command_line::terminal::colour::ColourChoice;
 use httperf_command_line::terminal::messages::Program;
 use httperf_command_line::terminal::status_line::StatusLine;
 use httperf_pages::Report;
+use httperf_report::headings::Names;
 use httperf_report::{Form, Screen};
 
 /// A view of measurements that are made one after the other.
@@ -17,6 +19,7 @@ pub(crate) struct Progress<'a> {
     program: &'a Program,
     line: Option<StatusLine>,
     form: Form,
+    names: Names,
     screen: Screen,
     /// Text on standard output so far.
     printed: String,
@@ -26,12 +29,13 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Begins. The document is printed in this form.
-    pub(crate) fn new(program: &'a Program, form: Form) -> Self {
+    /// Begins. The document is printed as these options say.
+    pub(crate) fn new(program: &'a Program, outputs: &Outputs) -> Self {
         Self {
             program,
             line: (!program.is_quiet()).then(StatusLine::open),
-            form,
+            form: outputs.form,
+            names: outputs.names.clone(),
             screen: Screen { columns: terminal::columns(), colours: ColourChoice::Auto.of(&io::stdout()) },
             printed: String::new(),
             failed: None,
@@ -83,7 +87,7 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// The exit status for a standard output that takes nothing more. The reason was printed.
     pub(crate) fn finish(mut self, report: &dyn Report) -> Result<(), ExitCode> {
-        let whole = report.render(self.form, self.screen);
+        let whole = report.render_named(self.form, self.screen, &self.names);
         let whole = whole.expect("a command has --format only for the forms of its document");
         match whole.strip_prefix(&self.printed[..]) {
             Some(rest) => self.print(rest),

@@ -9,6 +9,31 @@ use crate::visible::cut;
 /// Maximum number of characters of a name.
 const NAME_LENGTH: usize = 200;
 
+/// Names that a user gives a page or a picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Title in place of the subject, such as the server.
+    pub title: Option<String>,
+    /// Name of what was measured, such as `before`.
+    pub label: Option<String>,
+}
+
+impl Names {
+    /// Title of a page or picture about this subject.
+    #[must_use]
+    pub fn title(&self, subject: String) -> String {
+        self.title.as_ref().map_or(subject, |title| cut(title, NAME_LENGTH))
+    }
+
+    /// Facts below the title: the label, and the subject if the title hides it.
+    #[must_use]
+    pub fn facts(&self, subject: &str) -> Vec<String> {
+        let label = self.label.as_ref().map(|label| cut(label, NAME_LENGTH));
+        let hidden = self.title.as_ref().map(|_| subject.to_owned());
+        label.into_iter().chain(hidden).collect()
+    }
+}
+
 /// The server: the first target, with the number of the others.
 #[must_use]
 pub fn title(plan: &Plan) -> String {

@@ -105,7 +105,7 @@ pub fn use_up(document: &Document, other: &Document, with_png: bool) {
         pictures::compare(&[("a", other), ("b", document)], &style),
     ];
     if with_png {
-        drawn.iter().for_each(|picture| drop(picture.png()));
+        drawn.iter().for_each(|picture| drop(picture.png(1)));
     }
     for force in [false, true] {
         let settings = ComparisonSettings { force, ..ComparisonSettings::default() };
@@ -230,6 +230,16 @@ fn use_up_any(report: &dyn Report) {
         let rendered = |report: &dyn Report| report.render(form, Screen::default());
         assert_eq!(rendered(again.report()), rendered(report), "{form:?}: what is read is what was written");
     }
+}
+
+/// Small documents, of every kind.
+///
+/// # Panics
+/// Never: the documents are ours.
+#[must_use]
+pub fn of_every_kind() -> Vec<Saved> {
+    let read = |seed: &Value| Saved::read(seed.to_string().as_bytes()).expect("it is a document");
+    SEEDS.iter().map(read).collect()
 }
 
 /// Small documents to begin with, as JSON.

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
+use httperf_report::headings::Names;
 
 /// Arguments about results.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct ResultArgs {
     pub svg: Option<OsString>,
     /// `--png`.
     pub png: Option<OsString>,
+    /// `--title` and `--label`.
+    pub names: Names,
     /// `--junit`.
     pub junit: Option<OsString>,
     /// `--steps` of `httperf run`.
@@ -66,6 +69,7 @@ impl Default for ResultArgs {
             hgrm: None,
             svg: None,
             png: None,
+            names: Names::default(),
             junit: None,
             steps: None,
             calls: None,

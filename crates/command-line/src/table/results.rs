@@ -4,12 +4,15 @@ use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
 use super::rules::{NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP};
 use crate::args::Args;
-use crate::grammar::{Opt, ParseStop, Value, any_of};
-use crate::hints;
+use crate::grammar::{Opt, ParseStop, Rule, Value, any_of};
+use crate::{hints, names};
 use crate::values::{StdoutMeans, bounded, file, positive};
 
 /// Calls that `--exemplars` keeps at most.
 const EXEMPLARS_MAX: u32 = 1000;
+
+/// What has a place for names.
+const NAMED: Rule = any_of(&["html", "svg", "png"]);
 
 /// Destinations of results, and their effect on the exit status.
 pub const FILES: &[Opt<Args>] = &[
@@ -69,6 +72,14 @@ pub const FILES: &[Opt<Args>] = &[
     Opt::with_value("png", "FILE", "draws the percentiles of the latency as PNG")
         .conflicts(&[NOT_FROM_CLASSIC_RECORD])
         .apply(|args, value| file(&mut args.results.png, value, StdoutMeans::Nothing)),
+    Opt::with_value("title", "TEXT", names::TITLE_HELP)
+        .details(names::TITLE_DETAILS)
+        .needs(&[NAMED])
+        .apply(|args, value| names::title(&mut args.results.names, value)),
+    Opt::with_value("label", "TEXT", names::LABEL_HELP)
+        .details(names::LABEL_DETAILS)
+        .needs(&[NAMED])
+        .apply(|args, value| names::label(&mut args.results.names, value)),
     super::objectives::JUNIT,
     Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
         .details(&[

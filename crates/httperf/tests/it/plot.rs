@@ -88,6 +88,23 @@ fn what_is_drawn_follows_from_the_files() {
 }
 
 #[test]
+fn titles_labels_and_scales_are_as_asked() {
+    let bench = Bench::new();
+    let svg = succeeds(&bench.plot("@a.json @b.json --label before --label after --title Checkout"));
+    for part in ["<title>Checkout</title>", "before\n", "after\n", "Latency of http://127.0.0.1:"] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+    assert!(!svg.contains("a.json"), "{svg}");
+    succeeds(&bench.plot("@a.json --width 400 --height 300 --scale 2 --output @a.png"));
+    assert_eq!(size(&fs::read(bench.path("a.png")).expect("it was written")), (800, 600));
+    let page = succeeds(&bench.run("report @a.json --format html --title Checkout --label before"));
+    assert!(
+        page.contains("<strong>Checkout</strong>")
+            && page.contains("<p class=\"facts-of-run\">before · http://")
+    );
+}
+
+#[test]
 fn a_file_is_svg_or_png_as_its_name_ends_or_as_it_is_said() {
     let bench = Bench::new();
     succeeds(&bench.plot("@a.json --output @picture.svg --width 640"));
@@ -147,6 +164,9 @@ const REFUSED: &[&str] = &[
     "@a.json --format gif",
     "@a.json --output @picture.gif",
     "@a.json --output=",
+    "@a.json --scale 5",
+    "@a.json @b.json --label one",
+    "@a.json --title=",
     "@a.json --colour",
 ];
 

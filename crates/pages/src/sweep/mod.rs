@@ -4,7 +4,7 @@ mod table;
 
 use askama::Template;
 use httperf_pictures::{Chart, SweepCurve, of_sweep};
-use httperf_report::headings;
+use httperf_report::headings::{self, Names};
 use httperf_report::number::{count, percent, ratio, time};
 use httperf_report::sweep::{End, Sweep, SweepSettings, Unit};
 
@@ -22,13 +22,18 @@ const RATES_LISTED: usize = 100;
 /// Renders a sweep as an HTML page.
 #[must_use]
 pub fn sweep_page(sweep: &Sweep) -> String {
+    named_sweep_page(sweep, &Names::default())
+}
+
+pub(super) fn named_sweep_page(sweep: &Sweep, names: &Names) -> String {
     let sweep = &*sweep.without_secrets();
     let curve = SweepCurve::of(sweep);
     let parts = sweep.runs.first().map_or(&[][..], |run| &run.result.parts);
     let page = Page {
-        title: headings::url(&sweep.plan),
+        title: names.title(headings::url(&sweep.plan)),
+        is_titled: names.title.is_some(),
         conclusion: capitalised(&sweep.figures.conclusion.text),
-        facts: facts(sweep),
+        facts: names.facts(&headings::url(&sweep.plan)).into_iter().chain(facts(sweep)).collect(),
         end: end(sweep.end),
         doubts: doubts(&curve),
         tiles: tiles(sweep, &curve),
@@ -52,6 +57,8 @@ pub fn sweep_page(sweep: &Sweep) -> String {
 #[template(path = "sweep/page.html")]
 struct Page {
     title: String,
+    /// True if a user chose the title.
+    is_titled: bool,
     conclusion: String,
     facts: Vec<String>,
     end: &'static str,

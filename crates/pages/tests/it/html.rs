@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use httperf_pages::{comparison_page, page, sweep_page};
+use httperf_pages::{Report as _, Saved, comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
+use httperf_report::headings::Names;
 use httperf_report::number::{count, per_second, time};
 use httperf_report::result::{Document, merge};
 use httperf_report::{AllCalls, Kept, Rest, Screen, Times, answer};
+use httperf_testkit::documents::of_every_kind;
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, calls, connections, listed, reply, run, scenarios};
 use lol_html::{HtmlRewriter, Settings, element};
 use serde_json::Value;
@@ -353,6 +355,42 @@ fn text_from_outside_never_becomes_markup_or_script() {
     for shown in ["&#60;/script&#62;&#60;script&#62;alert(1)", "&#60;img src=x onerror=alert(2)&#62;"] {
         assert!(text.matches(shown).count() > 5, "{shown}");
     }
+}
+
+#[test]
+fn a_title_and_a_label_are_on_pages_of_every_kind_and_never_become_markup() {
+    let hostile = "</p><script>alert(1)</script>\"'";
+    let shown = "&#60;/p&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#34;&#39;";
+    let mut kinds = Vec::new();
+    for saved in of_every_kind() {
+        let report = saved.report();
+        kinds.push(report.kind().to_string());
+        let plain = report.page();
+        assert_eq!(report.named_page(&Names::default()), plain);
+        let names = Names { title: Some(hostile.to_owned()), label: Some(format!("label {hostile}")) };
+        let page = report.named_page(&names);
+        let tags = |page: &str| elements(page).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(
+            tags(&page).into_iter().filter(|tag| tag != "strong").collect::<Vec<_>>(),
+            tags(&plain).into_iter().filter(|tag| tag != "strong").collect::<Vec<_>>()
+        );
+        let text = visible(&page);
+        let (_, facts) = text.split_once("<p class=\"facts-of-run\">").expect("there are facts");
+        assert!(facts.starts_with(&format!("label {shown} · ")), "{facts}");
+        assert!(text.matches(shown).count() >= 3, "{text}");
+        if let Saved::Result(document) = &saved {
+            // What the title stood for, and what the run says of the server.
+            assert!(facts.contains(" · http") && facts.contains("://server"), "{facts}");
+            let heading = text.split_once("<h1>").and_then(|(_, rest)| rest.split_once("</h1>"));
+            let heading = heading.expect("there is a heading").0.to_lowercase();
+            let first =
+                document.conclusion.text.to_lowercase().split(' ').next().unwrap_or_default().to_owned();
+            assert!(heading.starts_with(&first), "{heading}");
+        }
+    }
+    kinds.sort();
+    kinds.dedup();
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Pictures: their contents and formats, with any input.
 
 use httperf_pictures::{
-    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare, of_sweep,
-    percentiles, sweep, timeline,
+    COMPARED_MAX, Picture, Point, SCALE_MAX, SIZES, Spread, Style, SweepCurve, Theme, Waits, compare,
+    of_sweep, percentiles, sweep, timeline,
 };
+use httperf_report::headings::Names;
 use httperf_report::result::Document;
 use httperf_report::sweep::Unit;
 use proptest::prelude::*;
@@ -115,10 +116,34 @@ fn a_picture_is_xml_and_png_of_the_requested_size() {
     {
         for picture in every_kind(&style(theme, width, height)) {
             check(&picture, width, height);
-            let (png_width, png_height, inked) = decoded(&picture.png());
+            let (png_width, png_height, inked) = decoded(&picture.png(1));
             assert_eq!((png_width, height.unwrap_or(png_height)), (width, png_height));
             assert!(inked > 1_000, "{inked} pixels are not of the background");
         }
+    }
+}
+
+#[test]
+fn a_png_has_as_many_pixels_as_asked_for_each_of_the_picture() {
+    let picture = percentiles(&documents::one_second(), &style(Theme::Light, 400, Some(300)));
+    for (scale, times) in [(1, 1), (2, 2), (4, 4), (0, 1), (9, SCALE_MAX)] {
+        let (width, height, inked) = decoded(&picture.png(scale));
+        assert_eq!((width, height), (400 * times, 300 * times));
+        assert!(inked > 1_000, "{inked}");
+    }
+}
+
+#[test]
+fn a_title_takes_the_place_of_the_pictures_own_which_stands_below() {
+    let names = Names { title: Some("Checkout <\"v2\">".to_owned()), label: Some("after".to_owned()) };
+    for picture in every_kind(&Style::default()) {
+        let own = texts(&picture)[0].clone();
+        let named = picture.clone().named(&names);
+        check(&named, 800, None);
+        let texts = texts(&named);
+        assert_eq!(texts[0], "Checkout <\"v2\">");
+        assert_eq!(texts[1], format!("after · {own}"));
+        assert_eq!(picture.clone().named(&Names::default()).svg(), picture.svg());
     }
 }
 
@@ -138,7 +163,7 @@ fn the_same_input_gives_the_same_bytes() {
     let style = Style::default();
     for (once, again) in every_kind(&style).iter().zip(every_kind(&style)) {
         assert_eq!(once.svg(), again.svg());
-        assert!(once.png() == again.png());
+        assert!(once.png(1) == again.png(1));
     }
 }
 
@@ -496,7 +521,7 @@ fn text_from_outside_is_escaped() {
             assert!(node.attributes().all(|attribute| !attribute.name().starts_with("on")), "{node:?}");
         }
         assert!(svg.chars().all(|character| character == '\n' || !character.is_control()));
-        decoded(&picture.png());
+        decoded(&picture.png(1));
     }
     shows(&pictures[2], &["</text><script>alert(1)</script>\".json"]);
 }

@@ -8,11 +8,13 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 use httperf_command_line::args::{STDOUT, os_string};
 use httperf_command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use httperf_command_line::names;
 use httperf_command_line::outputs::ReadFile;
 use httperf_command_line::terminal::messages::Program;
 use httperf_pages::{Report, Saved};
-use httperf_pictures::{self as pictures, COMPARED_MAX, Picture, SIZES, Style, Theme};
+use httperf_pictures::{self as pictures, COMPARED_MAX, Picture, SCALE_MAX, SIZES, Style, Theme};
 use httperf_report::Kind;
+use httperf_report::headings::Names;
 use httperf_report::result::Document;
 
 use crate::commands::saved::read_any;
@@ -78,6 +80,23 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             args.style.height = Some(size(value)?);
             Ok(())
         }),
+    Opt::with_value("scale", "N", "draws a PNG with N times as many pixels each way, from 1 to 4")
+        .details(&["Default: 1. With 2, it is sharp on screens of high resolution and in print. SVG always is."])
+        .apply(|args, value| {
+            let scale = value.unsigned().and_then(|scale| u32::try_from(scale).ok());
+            let scale = scale.filter(|scale| (1..=SCALE_MAX).contains(scale));
+            args.scale = scale.ok_or_else(|| value.expected("a number from 1 to 4"))?;
+            Ok(())
+        }),
+    Opt::with_value("title", "TEXT", "titles the picture")
+        .details(&["In place of its own title, which then stands below."])
+        .apply(|args, value| names::title(&mut args.names, value)),
+    Opt::with_value("label", "TEXT", "names a result; given once for each, in their order")
+        .details(&["Lines of several results have these names instead of those of the files."])
+        .apply(|args, value| {
+            args.labels.push(names::text(value)?);
+            Ok(())
+        }),
 ];
 
 const OUTPUT: &[Opt<PlotArgs>] = &[
@@ -109,13 +128,32 @@ fn size(value: Value<'_>) -> Result<u32, ParseStop> {
 }
 
 /// The arguments.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PlotArgs {
     files: Vec<OsString>,
     what: Option<What>,
     style: Style,
+    scale: u32,
+    names: Names,
+    /// `--label`, in the order of the files.
+    labels: Vec<String>,
     output: Option<OsString>,
     format: Option<Format>,
+}
+
+impl Default for PlotArgs {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            what: None,
+            style: Style::default(),
+            scale: 1,
+            names: Names::default(),
+            labels: Vec::new(),
+            output: None,
+            format: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,11 +192,14 @@ fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
     ensure!(!args.files.is_empty(), "expected the name of a result, got none");
     let written: Vec<_> = args.output.iter().map(|name| ("--output", name.clone())).collect();
     ensure_apart(&written, &args.files.iter().map(ReadFile::plain).collect::<Vec<_>>())?;
+    let (labels, files) = (args.labels.len(), args.files.len());
+    ensure!(labels == 0 || labels == files, "--label: expected one for each of {files} files, got {labels}");
     let format = form(args)?;
-    let picture = drawn(args)?;
+    let label = args.labels.first().filter(|_| files == 1).cloned();
+    let picture = drawn(args)?.named(&Names { label, ..args.names.clone() });
     let bytes = match format {
         Format::Svg => picture.svg().into_bytes(),
-        Format::Png => picture.png(),
+        Format::Png => picture.png(args.scale),
     };
     let Some(name) = &args.output else { return Ok(bytes) };
     file::replace(name, bytes).with_context(|| cannot_write("--output", name))?;
@@ -209,8 +250,10 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
                 "--what: expected 2 to {COMPARED_MAX} results to compare, got {}",
                 several.len()
             );
-            let names = args.files.iter().map(|name| name.to_string_lossy());
-            let names: Vec<_> = names.collect();
+            let names: Vec<_> = match &args.labels[..] {
+                [] => args.files.iter().map(|name| name.to_string_lossy()).collect(),
+                labels => labels.iter().map(|label| label.as_str().into()).collect(),
+            };
             let named: Vec<(&str, &Document)> = names.iter().map(|name| &**name).zip(several).collect();
             Ok(pictures::compare(&named, &args.style))
         }

@@ -8,6 +8,7 @@ use std::{fmt, fs, io};
 use anyhow::Context;
 use httperf_command_line::args::{Args, ReportForm, os_string};
 use httperf_command_line::grammar::{self, Command, Group, Opt, Order};
+use httperf_command_line::names;
 use httperf_command_line::outputs::ReadFile;
 use httperf_command_line::planning::make_runnable;
 use httperf_command_line::table::{reports, results};
@@ -16,6 +17,7 @@ use httperf_command_line::terminal::colour::ColourChoice;
 use httperf_command_line::terminal::messages::Program;
 use httperf_pages::Saved;
 use httperf_plan::Plan;
+use httperf_report::headings::Names;
 use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{Form, Screen, Written as _, csv_header, csv_row};
 
@@ -61,6 +63,12 @@ pub mod report {
                 args.form = form.ok_or_else(expected)?;
                 Ok(())
             }),
+        Opt::with_value("title", "TEXT", names::TITLE_HELP)
+            .details(names::TITLE_DETAILS)
+            .apply(|args, value| names::title(&mut args.names, value)),
+        Opt::with_value("label", "TEXT", names::LABEL_HELP)
+            .details(names::LABEL_DETAILS)
+            .apply(|args, value| names::label(&mut args.names, value)),
         Opt::with_value("color", "auto|always|never", "colours the answer at the end of the text")
             .details(&["Default: auto, which colours it on a terminal unless NO_COLOR is set."])
             .apply(|args, value| {
@@ -74,6 +82,7 @@ pub mod report {
     pub struct ReportArgs {
         files: Vec<OsString>,
         form: Form,
+        names: Names,
         colour: ColourChoice,
     }
 
@@ -93,7 +102,7 @@ pub mod report {
         let rendered = |name: &OsStr| -> anyhow::Result<String> {
             let saved = read_any(name)?;
             let report = saved.report();
-            report.render(args.form, screen).with_context(|| {
+            report.render_named(args.form, screen, &args.names).with_context(|| {
                 let (form, kind) = (args.form.name(), report.kind());
                 let has = |form: &Form| report.render(*form, screen).is_some();
                 let forms: Vec<&str> = Form::ALL.into_iter().filter(has).map(Form::name).collect();

@@ -78,7 +78,7 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     let (runner, mut files) =
         Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs, &read))?;
     let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans.to_vec())?;
-    let mut progress = Progress::new(program, args.outputs.form);
+    let mut progress = Progress::new(program, &args.outputs);
     if let Err(error) = check(&runner, &plans, &mut progress) {
         drop(progress);
         return Err(program.fail(&error));

@@ -121,6 +121,7 @@ const RESULTS: &[Opt<AbArgs>] = &[
     AbArgs::HTML,
     AbArgs::SVG,
     AbArgs::PNG,
+    AbArgs::TITLE,
     AbArgs::JUNIT,
     AbArgs::FORMAT,
 ];

@@ -98,7 +98,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
         Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs, &read))?;
     runner.warn_of_problems(program, &heaviest);
     let trials = Trials::gather(program, &runner, seat, COMMAND.name, plans)?;
-    let mut progress = Progress::new(program, args.outputs.form);
+    let mut progress = Progress::new(program, &args.outputs);
     let found = search.run(&runner, &trials, &mut progress, &mut |capacity| files.write(program, capacity));
     drop(trials);
     let capacity = match found {

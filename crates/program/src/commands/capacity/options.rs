@@ -162,6 +162,8 @@ const RESULTS: &[Opt<CapacityArgs>] = &[
     CapacityArgs::HTML,
     CapacityArgs::SVG,
     CapacityArgs::PNG,
+    CapacityArgs::TITLE,
+    CapacityArgs::LABEL,
     CapacityArgs::FORMAT,
 ];
 

@@ -60,6 +60,7 @@ const RESULTS: &[Opt<CompareArgs>] = &[
     CompareArgs::HTML,
     CompareArgs::SVG,
     CompareArgs::PNG,
+    CompareArgs::TITLE,
     CompareArgs::JUNIT,
     CompareArgs::FORMAT,
 ];
@@ -106,7 +107,7 @@ fn compare(program: &Program, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let settings = ComparisonSettings { options: table::plan_options(), ..args.settings.clone() };
     let comparison = results(named[0], &named[1..], &settings);
     files.write_last(program, &comparison);
-    let status = conclude(program, &comparison, Progress::new(program, args.outputs.form));
+    let status = conclude(program, &comparison, Progress::new(program, &args.outputs));
     Ok(if files.lack_something() { ExitCode::FAILURE } else { status })
 }
 

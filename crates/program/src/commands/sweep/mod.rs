@@ -100,7 +100,7 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
     runner.warn_of_problems(named, &sweep.plan);
     let trials = Trials::gather(named, &runner, seat, COMMAND.name, vec![sweep.plan.clone()])?;
     let order = order(&sweep.settings);
-    let mut progress = Progress::new(named, outputs.form);
+    let mut progress = Progress::new(named, &outputs);
     let ranks = seat.map_or(1, |seat| seat.rank.size().get());
     let mut course = Course { program: named, runner: &runner, trials, ranks, sweep, order, usual: None };
     let carried_out = course.carry_out(&mut files, &mut progress);

@@ -146,6 +146,8 @@ const RESULTS: &[Opt<SweepArgs>] = &[
     SweepArgs::HTML,
     SweepArgs::SVG,
     SweepArgs::PNG,
+    SweepArgs::TITLE,
+    SweepArgs::LABEL,
     SweepArgs::JUNIT,
     SweepArgs::FORMAT,
     Opt::flag("strict", "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID")

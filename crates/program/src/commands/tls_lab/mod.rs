@@ -45,7 +45,7 @@ fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
     let mut files = DocumentFiles::prepare(&args.outputs, &args.base.read_files())
         .map_err(|error| program.fail(&error))?;
     let runner = Runner::unrehearsed().map_err(|error| program.fail(&error))?;
-    let mut progress = Progress::new(program, args.outputs.form);
+    let mut progress = Progress::new(program, &args.outputs);
     progress.show("asking the server");
     if let Err(error) = check(&runner, &experiment.base) {
         drop(progress);
@@ -408,8 +408,15 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
     }),
 ];
 
-const RESULTS: &[Opt<TlsLabArgs>] =
-    &[TlsLabArgs::OUTPUT, TlsLabArgs::JSON, TlsLabArgs::CSV, TlsLabArgs::HTML, TlsLabArgs::FORMAT];
+const RESULTS: &[Opt<TlsLabArgs>] = &[
+    TlsLabArgs::OUTPUT,
+    TlsLabArgs::JSON,
+    TlsLabArgs::CSV,
+    TlsLabArgs::HTML,
+    TlsLabArgs::TITLE,
+    TlsLabArgs::LABEL,
+    TlsLabArgs::FORMAT,
+];
 
 impl TlsLabArgs {
     fn verify(&mut self) {

@@ -5,6 +5,7 @@ use httperf_command_line::outputs::{FileForm, OutputName, Outputs, ReadFile};
 use httperf_command_line::terminal::messages::Program;
 use httperf_pages::Report;
 use httperf_pictures::Style;
+use httperf_report::headings::Names;
 use httperf_report::{Form, Screen};
 
 use super::file::{Contents, Writable};
@@ -14,6 +15,7 @@ use super::{cannot_write, ensure_apart};
 #[derive(Debug)]
 pub(crate) struct DocumentFiles {
     files: Vec<DocumentFile>,
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl DocumentFiles {
     /// A file that cannot be written, by its option.
     pub(crate) fn prepare(outputs: &Outputs, read: &[ReadFile]) -> anyhow::Result<Self> {
         ensure_apart(&outputs.named_files(), read)?;
-        let outputs = outputs.files();
+        let (outputs, names) = (outputs.files(), outputs.names.clone());
         let open = |output: &OutputName| {
             let file =
                 Writable::new(&output.name).with_context(|| cannot_write(output.option, &output.name))?;
@@ -50,7 +52,7 @@ impl DocumentFiles {
         let mut files = outputs.iter().map(open).collect::<anyhow::Result<Vec<DocumentFile>>>()?;
         // What may wait for a reader is not to keep the others waiting.
         files.sort_by_key(|file| file.file.is_special());
-        Ok(Self { files })
+        Ok(Self { files, names })
     }
 
     /// Writes what is to keep the measurements so far: the document, and tables. What goes wrong is said, and tried again
@@ -76,7 +78,7 @@ impl DocumentFiles {
     ) {
         for one in self.files.iter_mut().filter(|file| is_due(file)) {
             let OutputName { option, form, name } = &one.output;
-            let contents = contents(*form, report);
+            let contents = contents(*form, report, &self.names);
             let written = match attempt {
                 Attempt::Meanwhile => one.file.put_contents(&contents),
                 Attempt::Last => one.file.put_or_rescue(name, &contents),
@@ -102,13 +104,13 @@ fn is_quick(form: FileForm) -> bool {
 }
 
 /// Contents of a file. Options exist only for the forms that the document of their command has.
-pub(super) fn contents(form: FileForm, report: &dyn Report) -> Contents {
-    let picture = || report.picture(&Style::default());
+pub(super) fn contents(form: FileForm, report: &dyn Report, names: &Names) -> Contents {
+    let picture = || Some(report.picture(&Style::default())?.named(names));
     let bytes = match form {
         FileForm::Text(Form::Json) => return report.lasting().into(),
-        FileForm::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),
+        FileForm::Text(form) => report.render_named(form, Screen::default(), names).map(String::into_bytes),
         FileForm::Svg => picture().map(|picture| picture.svg().into_bytes()),
-        FileForm::Png => picture().map(|picture| picture.png()),
+        FileForm::Png => picture().map(|picture| picture.png(1)),
     };
     bytes.expect("a document has the forms that its command has options for").into()
 }

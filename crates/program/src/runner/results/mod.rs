@@ -14,6 +14,7 @@ use httperf_command_line::args::{Args, ResultArgs, STDOUT};
 use httperf_command_line::outputs::{FileForm, NamedFile, ReadFile};
 use httperf_command_line::planning::files_of;
 use httperf_plan::Plan;
+use httperf_report::headings::Names;
 use httperf_report::result::Document;
 use httperf_report::{Form, Written as _, csv_header, csv_row, steps_csv};
 
@@ -57,6 +58,7 @@ impl OwnResult {
 pub struct ResultFiles {
     /// Files of a disk come first: what may wait for a reader is not to keep them waiting.
     files: Vec<ResultFile>,
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -106,7 +108,7 @@ impl ResultFiles {
             files.push(ResultFile { option, name: name.clone(), content, file });
         }
         files.sort_by_key(|output| output.file.is_special());
-        Ok(Self { files })
+        Ok(Self { files, names: args.names.clone() })
     }
 
     /// Writes the files. What went wrong with some of them comes back; the others are there. `before_special` is called
@@ -116,15 +118,15 @@ impl ResultFiles {
         let count = self.files.iter().filter(|output| !output.file.is_special()).count();
         let (regular, special) = self.files.split_at(count);
         let mut errors: Vec<anyhow::Error> =
-            regular.iter().filter_map(|output| output.write(document).err()).collect();
+            regular.iter().filter_map(|output| output.write(document, &self.names).err()).collect();
         before_special();
-        errors.extend(special.iter().filter_map(|output| output.write(document).err()));
+        errors.extend(special.iter().filter_map(|output| output.write(document, &self.names).err()));
         errors
     }
 }
 
 impl ResultFile {
-    fn write(&self, document: &Document) -> anyhow::Result<()> {
+    fn write(&self, document: &Document, names: &Names) -> anyhow::Result<()> {
         let outcome = match self.content {
             // Results gather in a table.
             Content::Document(FileForm::Text(Form::Csv)) => {
@@ -133,7 +135,7 @@ impl ResultFile {
                 appended.map_err(|error| self.file.rescued(&self.name, (header + &row).as_bytes(), error))
             }
             Content::Document(form) => {
-                self.file.put_or_rescue(&self.name, &documents::contents(form, document))
+                self.file.put_or_rescue(&self.name, &documents::contents(form, document, names))
             }
             Content::Steps => self.file.put_or_rescue(&self.name, &steps_of(document).into_bytes().into()),
         };
