@@ -263,8 +263,8 @@ impl Outcome {
         let word = outcome.headline();
         let meaning = match &objectives[..] {
             [only] if only.outcome == outcome => format!("{}: {only}", only.name()),
-            [_, _] if met == 2 => "both objectives were met".to_owned(),
-            all if all.len() == met => format!("all {} objectives were met", count(all.len() as u64)),
+            [_, _] if met == 2 => "Both objectives were met".to_owned(),
+            all if all.len() == met => format!("All {} objectives were met", count(all.len() as u64)),
             all => format!("{} of {} objectives were met", count(met as u64), count(all.len() as u64)),
         };
         Some(Self { class, symbol, word, meaning })

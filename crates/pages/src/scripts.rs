@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 /// A script embedded in the page.
 pub(super) struct Script {
-    pub(super) source: &'static str,
+    pub(super) source: String,
     /// Source allowed by the security policy: `sha256-` and the hash of the script in base64.
     ///
     /// <https://www.w3.org/TR/CSP3/#grammardef-hash-source>
@@ -19,15 +19,27 @@ pub(super) struct Script {
 pub(super) static PAGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("page.js")));
 
 impl Script {
-    fn new(source: &'static str) -> Self {
-        let hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(source)));
+    fn new(source: &str) -> Self {
+        let source = dense(source, "//");
+        let hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(&source)));
         Self { source, hash }
     }
+}
+
+/// A script or a style without indentation and lines of comments, which begin with `comment`: in a page, nobody reads them.
+pub(super) fn dense(source: &str, comment: &str) -> String {
+    let lines = source.lines().map(str::trim_start);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(comment)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dense_script_has_its_statements_alone() {
+        assert_eq!(dense("// What it is.\na {\n  b; // why\n\n  // c\n}\n", "//"), "a {\nb; // why\n}");
+    }
 
     #[test]
     fn the_hash_of_a_script_is_sha256_in_base64() {

@@ -4,12 +4,14 @@ use std::sync::LazyLock;
 
 use httperf_pictures::Theme;
 
+use super::scripts::dense;
+
 /// Style of all pages.
 pub(super) static STYLE: LazyLock<String> = LazyLock::new(|| {
     let [light, dark] = [Theme::Light, Theme::Dark].map(Theme::properties);
     format!(
         ":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{}",
-        include_str!("style.css")
+        dense(include_str!("style.css"), "/*")
     )
 });
 

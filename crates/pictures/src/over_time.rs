@@ -10,7 +10,7 @@ use super::text::{LABEL_SIZE, cleaned, fitted};
 use super::theme::{Ink, SERIES};
 
 /// Number of intervals beyond which neighbours are joined.
-const POINTS_MAX: usize = 150;
+const POINTS_MAX: usize = 120;
 
 /// Maximum number of points with markers, which make single points between gaps visible.
 pub(super) const MARKED_MAX: usize = 60;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_pages::{Report as _, Saved, comparison_page, page, sweep_page};
+use httperf_pages::{Saved, comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::headings::Names;
@@ -424,6 +424,21 @@ fn a_page_is_small_enough_to_be_sent_by_mail() {
 }
 
 #[test]
+fn a_page_of_a_long_run_with_many_steps_is_small_too() {
+    let mut document = documents::ten_minutes();
+    let mut visits = documents::visits().figures.visits.expect("it has visits");
+    let phases = visits.phases.iter_mut().flat_map(|phase| &mut phase.scenarios);
+    for scenario in visits.total.iter_mut().chain(phases) {
+        scenario.steps = scenario.steps.iter().cycle().take(10).cloned().collect();
+    }
+    let steps: usize = visits.total.iter().map(|scenario| scenario.steps.len()).sum();
+    assert!(steps >= 20, "{steps}");
+    document.figures.visits = Some(visits);
+    let size = page(&document).len();
+    assert!(size < SIZE_MAX, "{size}");
+}
+
+#[test]
 fn the_answer_comes_first() {
     let order = |document: &Document, places: &[&str]| {
         let text = visible(&page(document));
@@ -468,7 +483,7 @@ fn a_single_objective_has_its_reason_in_the_sentence() {
     document.objectives.truncate(1);
     let text = visible(&page(&document));
     let missed = &document.objectives[0];
-    let sentence = format!("<p class=\"sentence\">{}: {missed}.</p>", missed.name());
+    let sentence = format!("<p>{}: {missed}.</p>", missed.name());
     assert!(
         text.contains(&sentence.replace('<', "&#60;").replace("&#60;p", "<p").replace("&#60;/p", "</p")),
         "{sentence}: {text}"

@@ -54,24 +54,26 @@ pub(super) fn of(document: &Document, latency: &Timing) -> Option<Chart> {
         arrows: Vec::new(),
     };
     let all = &document.figures.all_calls;
-    let panel = Panel {
-        name: "Histogram of the latency",
-        y,
-        shades: percentiles(all, (low, high)),
-        lines: vec![line],
-        mark: None,
-        nothing: "",
-    };
+    let marks = percentiles(all, (low, high));
     let mut about = "Calls by latency, from the instants at which they were due to the ends of their replies. Classes are equally long \
                      on the logarithmic axis; a class of few calls is drawn a little higher than it is."
         .to_owned();
     if all.answered < all.calls {
-        about.push_str(&format!(
-            " {} of {} calls have no usable reply and no bar; dashed lines count them.",
-            count(all.calls - all.answered),
-            count(all.calls)
-        ));
+        let missing = count(all.calls - all.answered);
+        about
+            .push_str(&format!(" {missing} of {} calls have no usable reply, and no bar.", count(all.calls)));
+        if !marks.is_empty() {
+            about.push_str(" Dashed lines are percentiles of all calls, these among them.");
+        }
     }
+    let panel = Panel {
+        name: "Histogram of the latency",
+        y,
+        shades: marks,
+        lines: vec![line],
+        mark: None,
+        nothing: "",
+    };
     let blocks = Blocks { layers: vec![layer] };
     let mut chart = Chart::with_blocks("histogram", "Histogram of the latency", about, &x, &panel, &blocks);
     chart.graph.name_places(names);

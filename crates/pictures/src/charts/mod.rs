@@ -90,7 +90,8 @@ impl Chart {
         about: &'static str,
         curves: &[(String, PercentileCurve)],
     ) -> Option<Self> {
-        let (x, panel) = percentiles::graph("", curves);
+        let curves: Vec<_> = curves.iter().map(|(name, curve)| (name.clone(), thinned(curve))).collect();
+        let (x, panel) = percentiles::graph("", &curves);
         (!panel.is_empty()).then(|| Self::new(id, title, about, &x, &panel))
     }
 }
@@ -138,6 +139,16 @@ impl RunCharts {
         let all = [histogram, latency, throughput, errors, lag, lag_percentiles, open, percentiles];
         all.into_iter().flatten().collect()
     }
+}
+
+/// Every other point of a curve, and its end: pages need no more, and are smaller.
+fn thinned(curve: &PercentileCurve) -> PercentileCurve {
+    let last = curve.odds.len().saturating_sub(1);
+    let kept = |values: &[f64]| {
+        let kept = values.iter().enumerate().filter(|&(index, _)| index % 2 == 0 || index == last);
+        kept.map(|(_, &value)| value).collect()
+    };
+    PercentileCurve { odds: kept(&curve.odds), ms: kept(&curve.ms) }
 }
 
 /// Has the plots of charts with a common x axis begin below one another.

@@ -11,13 +11,16 @@ use crate::theme::{HEAT, Ink};
 use super::Chart;
 
 /// Number of rows of the heat map.
-const ROWS: usize = 40;
+const ROWS: usize = 32;
 
 /// Least ratio of the ends of a row: latencies of an interval are recorded to two digits.
 const ROW_RATIO: f64 = 1.03;
 
 /// Least ratio of the ends of the heat map, so that small differences do not look large.
 const HEAT_RATIO: f64 = 2.0;
+
+/// Share of the time of the run by which a cell overlaps the next, so that no gap is seen between them.
+const OVERLAP: f64 = 0.001;
 
 pub(super) fn throughput(run: &OverTime) -> Option<Chart> {
     chart(
@@ -91,8 +94,10 @@ fn heat(run: &OverTime, y: &Axis) -> Blocks {
             Layer { ink, name, blocks: Vec::new() }
         })
         .collect();
+    let ends = run.intervals.first().zip(run.intervals.last());
+    let length = ends.map_or(0.0, |(first, last)| (last.end() - first.from).as_secs_f64());
     for (interval, counts) in columns {
-        let x = (interval.from.as_secs_f64(), interval.end().as_secs_f64());
+        let x = (interval.from.as_secs_f64(), interval.end().as_secs_f64() + OVERLAP * length);
         // Neighbours of one colour are one rectangle.
         let mut row = 0;
         for cells in counts.chunk_by(|&a, &b| (a > 0) == (b > 0) && level(a) == level(b)) {
