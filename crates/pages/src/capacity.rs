@@ -11,6 +11,7 @@ use httperf_report::headings::{self, Names};
 use httperf_report::number::{count, percent, time};
 
 use super::about::{self, Fact, fact};
+use super::capitalised;
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
@@ -28,7 +29,8 @@ pub(super) fn named_capacity_page(capacity: &CapacityReport, names: &Names) -> S
     let page = Page {
         title: names.title(headings::url(&capacity.plan)),
         facts: names.facts(&headings::url(&capacity.plan)).into_iter().chain(facts(capacity)).collect(),
-        sentence: capacity.headline(),
+        conclusion: capitalised(&capacity.headline()),
+        is_titled: names.title.is_some(),
         tiles: tiles(capacity),
         charts: of_capacity(capacity),
         unit: capacity.unit().name(),
@@ -54,7 +56,9 @@ pub(super) fn named_capacity_page(capacity: &CapacityReport, names: &Names) -> S
 struct Page {
     title: String,
     facts: Vec<String>,
-    sentence: String,
+    /// True if a user chose the title.
+    is_titled: bool,
+    conclusion: String,
     tiles: Vec<Tile>,
     charts: Vec<Chart>,
     unit: &'static str,

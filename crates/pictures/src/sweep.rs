@@ -181,15 +181,15 @@ fn lines_of(
     (ink, dash, shape): (Ink, Dash, Shape),
 ) -> [Line; 2] {
     let limited = curve.points.iter().filter(|point| point.is_client_limited);
-    let limited = limited.map(|point| (point.rate, value(point))).collect();
+    let limited: Vec<_> = limited.map(|point| (point.rate, value(point))).collect();
     let mark = Mark { shape, is_hollow: false, which: Marked::All };
-    let server = through(name, curve.of_server(&value), (ink, dash, mark.clone()));
+    let server = through(name, &curve.of_server(&value), (ink, dash, mark.clone()));
     let mark = Mark { is_hollow: true, ..mark };
-    [server, through(name, limited, (Ink::Soft, Dash::None, mark))]
+    [server, through(name, &limited, (Ink::Soft, Dash::None, mark))]
 }
 
 /// Line through figures, with their ranges, and arrows where only a lower bound is known.
-fn through(name: &str, figures: Vec<(f64, Option<Spread>)>, (ink, dash, mark): (Ink, Dash, Mark)) -> Line {
+fn through(name: &str, figures: &[(f64, Option<Spread>)], (ink, dash, mark): (Ink, Dash, Mark)) -> Line {
     let known = || figures.iter().filter_map(|&(rate, figure)| Some((rate, figure?)));
     let range = |(rate, figure): (f64, Spread)| figure.range.map(|(low, high)| (rate, low, high));
     Line {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_pages::{Saved, comparison_page, page, sweep_page};
+use httperf_pages::{Report as _, Saved, comparison_page, page, sweep_page};
 use httperf_plan::{Authority, Endpoint, Proxy, UNLIMITED};
 use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::headings::Names;
@@ -391,6 +391,20 @@ fn a_title_and_a_label_are_on_pages_of_every_kind_and_never_become_markup() {
     kinds.sort();
     kinds.dedup();
     assert_eq!(kinds.len(), 5, "{kinds:?}");
+}
+
+#[test]
+fn the_page_of_a_capacity_is_headed_by_what_was_found() {
+    let capacity = of_every_kind().into_iter().find_map(|saved| match saved {
+        Saved::Capacity(capacity) => Some(capacity),
+        _ => None,
+    });
+    let capacity = capacity.expect("there is one");
+    let text = visible(&capacity.page());
+    let (_, heading) = text.split_once("<h1>").expect("there is a heading");
+    let (heading, _) = heading.split_once("</h1>").expect("what begins ends");
+    assert_eq!(heading.to_lowercase(), capacity.headline().to_lowercase());
+    assert!(text.contains("httperf capacity: http://"), "{text}");
 }
 
 #[test]

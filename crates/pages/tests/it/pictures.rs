@@ -276,7 +276,7 @@ fn a_percentile_beyond_the_answered_calls_is_an_arrow_at_the_longest_known_time(
             .as_array()
             .expect("it has lines")
             .iter()
-            .flat_map(|line| line["texts"].as_array());
+            .filter_map(|line| line["texts"].as_array());
         let texts: Vec<String> =
             texts.flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect();
         (chart, texts)

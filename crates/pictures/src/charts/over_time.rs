@@ -28,7 +28,7 @@ pub(super) fn throughput(run: &OverTime) -> Option<Chart> {
         "throughput",
         "Throughput",
         "Calls that were due, requests sent, replies that came, and calls that ended in an error.",
-        run.throughput(),
+        &run.throughput(),
     )
 }
 
@@ -52,16 +52,16 @@ pub(super) fn errors(run: &OverTime) -> Option<Chart> {
         "errors",
         "Errors over time",
         "Failed connections by reason, replies with status 400 and above, and unexpected replies.",
-        run.errors(),
+        &run.errors(),
     )
 }
 
 pub(super) fn lag(run: &OverTime) -> Option<Chart> {
-    chart(run, "lag", "Lag", "Largest lag of an arrival in each interval.", run.lag())
+    chart(run, "lag", "Lag", "Largest lag of an arrival in each interval.", &run.lag())
 }
 
 pub(super) fn open(run: &OverTime) -> Option<Chart> {
-    chart(run, "open", "Connections open", "At the end of each interval.", run.open())
+    chart(run, "open", "Connections open", "At the end of each interval.", &run.open())
 }
 
 /// A chart over the time of the run; `None` if no line has a point.
@@ -70,9 +70,9 @@ fn chart(
     id: &'static str,
     title: &'static str,
     about: &'static str,
-    panel: Panel,
+    panel: &Panel,
 ) -> Option<Chart> {
-    (!panel.is_empty()).then(|| Chart::new(id, title, about, &run.axis(), &panel))
+    (!panel.is_empty()).then(|| Chart::new(id, title, about, &run.axis(), panel))
 }
 
 /// Cells of the heat map, of which each colour stands for a range of numbers of calls.
