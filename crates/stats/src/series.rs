@@ -575,3 +575,48 @@ impl SeriesRecorder {
         self.series
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(lengths_ms: &[(Phase, u64)]) -> Series {
+        let mut series = Series::default();
+        let mut from = Duration::ZERO;
+        for (index, &(phase, ms)) in (0..).zip(lengths_ms) {
+            let length = Duration::from_millis(ms);
+            let latency = Classes::from_ascending([(1_000 + index, 1)]);
+            series.intervals.push(Interval {
+                from,
+                length,
+                phase,
+                replies: 1,
+                open: index,
+                latency,
+                ..Interval::default()
+            });
+            from += length;
+        }
+        series
+    }
+
+    #[test]
+    fn joined_intervals_lose_nothing_and_stay_within_their_phase() {
+        let mut lengths = vec![(Phase::WarmUp, 1_000); 3];
+        lengths.extend([(Phase::Measured, 1_000); 10]);
+        lengths.push((Phase::Measured, 400));
+        lengths.extend([(Phase::Drain, 1_000), (Phase::Drain, 200)]);
+        let series = series(&lengths);
+        assert_eq!(series.joined(100), series.intervals());
+        for most in [1, 2, 3, 5, 8, 15] {
+            let joined = series.joined(most);
+            let phases = joined.chunk_by(|a, b| a.phase == b.phase).count();
+            assert!(phases == 3 && joined.len() <= most + 3, "{most}: {}", joined.len());
+            assert_eq!(joined.iter().map(|interval| interval.replies).sum::<u64>(), 16);
+            assert_eq!(joined.iter().map(|interval| interval.latency.total()).sum::<u64>(), 16);
+            assert!(joined.windows(2).all(|pair| pair[0].end() == pair[1].from), "{most}");
+            let ends = joined.last().expect("there are some");
+            assert_eq!((ends.end(), ends.open), (Duration::from_millis(14_600), 15));
+        }
+    }
+}

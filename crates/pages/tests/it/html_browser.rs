@@ -1,6 +1,8 @@
 //! The page in a browser: charts are drawn, no errors are logged, nothing is loaded, and the layout fits.
 
 use httperf_pages::{page, sweep_page};
+use httperf_report::Histogram;
+use httperf_report::number::{count, time};
 use httperf_report::result::Document;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -267,6 +269,37 @@ fn values_are_read_off_with_mouse_and_keys() {
     page.key("End");
     let most = reading(&mut page, "percentiles");
     assert_eq!(most[..2], ["max", "latency of answered calls"]);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn classes_of_the_histogram_are_read_off_with_their_ends() {
+    let document = documents::a_busy_moment();
+    let file = File::of(&document);
+    let mut browser = Browser::start();
+    let mut page = file.open(&mut browser, View::new(DESKTOP, "light"));
+    let histogram =
+        Histogram::of_at_most(&document.summary.completed().latency, 60).expect("latencies differ");
+    let expected = |index: usize| {
+        let (from, to) = histogram.class(index);
+        [format!("{} to {}", time(from), time(to)), "calls".to_owned(), count(histogram.counts[index])]
+    };
+    page.evaluate("document.querySelector('#histogram .graph').focus()");
+    page.key("Home");
+    assert_eq!(reading(&mut page, "histogram"), expected(0));
+    page.key("ArrowRight");
+    assert_eq!(reading(&mut page, "histogram"), expected(1));
+    page.key("End");
+    assert_eq!(reading(&mut page, "histogram"), expected(histogram.counts.len() - 1));
+    // Zoomed, its ticks have units.
+    page.key("+");
+    let ticks = page
+        .evaluate("[...document.querySelectorAll('#histogram .own text')].map((text) => text.textContent)");
+    let ticks: Vec<String> = serde_json::from_value(ticks).expect("they are texts");
+    assert!(
+        ticks.len() >= 2 && ticks.iter().all(|tick| tick.ends_with(" ms") || tick.ends_with(" s")),
+        "{ticks:?}"
+    );
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
