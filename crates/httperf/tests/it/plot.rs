@@ -91,7 +91,7 @@ fn what_is_drawn_follows_from_the_files() {
 fn titles_labels_and_scales_are_as_asked() {
     let bench = Bench::new();
     let svg = succeeds(&bench.plot("@a.json @b.json --label before --label after --title Checkout"));
-    for part in ["<title>Checkout</title>", "before\n", "after\n", "Latency of http://127.0.0.1:"] {
+    for part in ["<title>Checkout</title>", "\nbefore", "\nafter", "Latency of http://127.0.0.1:"] {
         assert!(svg.contains(part), "{part}: {svg}");
     }
     assert!(!svg.contains("a.json"), "{svg}");
