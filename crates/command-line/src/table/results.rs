@@ -5,8 +5,8 @@ use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 use super::rules::{NOT_FROM_CLASSIC_RECORD, NOT_OVER_UDP};
 use crate::args::Args;
 use crate::grammar::{Opt, ParseStop, Rule, Value, any_of};
-use crate::{hints, names};
 use crate::values::{StdoutMeans, bounded, file, positive};
+use crate::{hints, names};
 
 /// Calls that `--exemplars` keeps at most.
 const EXEMPLARS_MAX: u32 = 1000;
