@@ -158,10 +158,14 @@ fn find<A, B>(command: &Command<A, B>, typed: &str) -> Option<&'static str> {
     habits.map(|habit| habit.hint).find(|hint| options(hint).all(has))
 }
 
-/// Returns whether a value of `-d` is one that other tools take there: a time, or a body.
+/// Returns true if a value of `-d` is one that other tools take there, a time or a body, or the rest of an option's name behind a
+/// single dash, such as `isable-keepalive`.
 pub(crate) fn is_foreign_debug_value(value: &[u8]) -> bool {
     let is_number = number::real(value).is_some();
-    !is_number && (units::seconds(value).is_some() || value.iter().any(|byte| b"{[=@\"".contains(byte)))
+    let is_name =
+        value.contains(&b'-') && value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
+    !is_number
+        && (is_name || units::seconds(value).is_some() || value.iter().any(|byte| b"{[=@\"".contains(byte)))
 }
 
 /// The hint about such a value.
@@ -169,8 +173,13 @@ pub(crate) fn debug_value<A, B>(command: &Command<A, B>, value: &[u8]) -> Option
     if !is_foreign_debug_value(value) {
         return None;
     }
-    let is_time = units::seconds(value).is_some();
-    Some(match find(command, if is_time { "z" } else { "data" })? {
+    let is_body = value.iter().any(|byte| b"{[=@\"".contains(byte));
+    let meant = match units::seconds(value) {
+        Some(_) => "z",
+        None if is_body => "data",
+        None => return Some(LIKE.to_owned()),
+    };
+    Some(match find(command, meant)? {
         DURATION => format!("--duration {} offers load for that long", String::from_utf8_lossy(value)),
         hint => hint.to_owned(),
     })
@@ -234,7 +243,7 @@ const PAUSE: &str = "--call-pause X pauses for X seconds between calls of a conn
 const TARGETS: &str = "--targets FILE takes whole requests from a file, --wlog y,FILE takes URIs";
 const SCRIPTS: &str =
     "there are no scripts; --targets FILE takes whole requests from a file, --wsesslog N,X,FILE whole visits";
-const RAMP: &str = "`httperf sweep` makes a run at each of several rates";
+const RAMP: &str = "`httperf sweep` makes a run at each of several rates; a workload file has phases whose rate rises (docs/guide/load.md)";
 const ADDRESS: &str =
     "leave it out: an IPv6 address stands in brackets in the URL, and IPv4 is preferred for names";
 const HOST: &str =
@@ -329,6 +338,8 @@ const OF_RUNS: &[Habit] = &[
     habit("stage", RAMP),
     habit("stages", RAMP),
     habit("ramp-up", RAMP),
+    habit("ramp", RAMP),
+    habit("summary-export", RESULT),
     habit("cpus", THREADS),
     habit("delay", PAUSE),
     habit("burst-delay", PAUSE),
@@ -424,6 +435,16 @@ const WORDS: &[Habit] = &[
     habit("put", REQUEST),
     habit("delete", REQUEST),
     habit("version", "--version prints the version"),
+    habit("k6", LIKE),
+    habit("wrk", LIKE),
+    habit("wrk2", LIKE),
+    habit("hey", LIKE),
+    habit("oha", LIKE),
+    habit("h2load", LIKE),
+    habit("vegeta", LIKE),
+    habit("bombardier", LIKE),
+    habit("curl", LIKE),
+    habit("autobench", LIKE),
 ];
 
 /// Options of other tools that have another equivalent in a command.

@@ -4,8 +4,8 @@ use httperf_plan::{Plan, Workload};
 use httperf_report::number::{count, grouped, per_second, percent, ratio, time};
 use httperf_report::result::Document;
 use httperf_report::{
-    AllCalls, GrpcFigures, ModelFigures, NoReply, Offered, Percentile, RunFigures, StreamFigures, Times,
-    WebSocketFigures, http_errors, rpc,
+    AllCalls, GrpcFigures, ModelFigures, NoReply, Offered, Percentile, RunFigures, Steady, StreamFigures,
+    Times, WebSocketFigures, http_errors, rpc,
 };
 use httperf_stats::Summary;
 
@@ -237,6 +237,7 @@ fn latency(
         // Intervals are known of answered calls only.
         Some((low, high)) => notes.push(format!("95 %: {} to {}", time(low), time(high))),
         None if name == "max" || value.or_more => {}
+        None if figures.steady == Steady::Never => notes.push("no 95 % interval: never steady".to_owned()),
         None => notes.push("no 95 % interval: too little data".to_owned()),
     }
     Tile { is_bad: value.or_more, ..tile(name, value.to_string(), notes) }

@@ -11,14 +11,32 @@ pub fn seconds(text: &[u8]) -> Option<f64> {
     whole(scan_seconds(text))
 }
 
-/// Scans the time at the start of the text, in seconds. A unit is `ns`, `us`, `ms`, `s`, `m`, `min` or `h`.
+/// Scans the time at the start of the text, in seconds. A unit is `ns`, `us`, `ms`, `s`, `m`, `min` or `h`; a smaller one may
+/// follow, as in `1m30s`.
 #[must_use]
 pub fn scan_seconds(text: &[u8]) -> Scanned<'_, f64> {
-    scan(text, |rest| {
+    let first = scan(text, |rest| {
         let length = rest.iter().take_while(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic()).count();
         let (unit, rest) = rest.split_at(length);
         Some((scale_of_time(unit)?, rest))
-    })
+    });
+    let has_unit = text[..text.len() - first.rest.len()].last().is_some_and(u8::is_ascii_alphabetic);
+    match (&first.value, first.rest) {
+        (Ok(whole), [b'0'..=b'9', ..]) if has_unit && *whole > 0.0 => {
+            let part = scan_seconds(first.rest);
+            let is_time = first.rest.len() > part.rest.len()
+                && first.rest[..first.rest.len() - part.rest.len()]
+                    .last()
+                    .is_some_and(u8::is_ascii_alphabetic);
+            match part.value {
+                Ok(seconds) if is_time && seconds < *whole => {
+                    Scanned { value: Ok(whole + seconds), rest: part.rest }
+                }
+                _ => first,
+            }
+        }
+        _ => first,
+    }
 }
 
 /// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.

@@ -125,7 +125,10 @@ impl Answer<'_> {
     /// The conclusion, in a sentence whose subject is the server of the title.
     fn write_conclusion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Conclusion { kind, text, .. } = &self.document.conclusion;
-        self.line(f, kind.tone(), "conclusion", "", text)
+        // What keeps up and misses an objective is no good news.
+        let is_met = self.document.objectives_outcome().is_none_or(|outcome| outcome == Kept::Met);
+        let tone = if is_met || kind.tone() != Tone::Good { kind.tone() } else { Tone::Plain };
+        self.line(f, tone, "conclusion", "", text)
     }
 
     /// Server, with the lengths of the phases.
@@ -204,7 +207,11 @@ impl Answer<'_> {
     fn write_offered(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { summary, figures, .. } = self.document;
         let Some(offered) = Offered::of(self.document) else {
-            let sent = summary.in_window().requests;
+            // Those that were due while it was measured.
+            let sent = match figures.all_calls.calls {
+                0 => summary.in_window().requests,
+                calls => calls,
+            };
             if sent == 1 {
                 return self.line(f, Tone::Plain, "sent", "", "1 request");
             }
@@ -235,8 +242,13 @@ impl Answer<'_> {
                 percent(ratio(answered as f64, calls as f64))
             ),
         };
-        // One reply has no rate.
-        let rate = if answered == 1 { String::new() } else { per_second(figures.reply_rate) };
+        // One reply has no rate, and those that came later are in none.
+        let is_drained = self.document.plan.runtime.is_some() && figures.replies < answered;
+        let rate = match answered {
+            1 => String::new(),
+            _ if is_drained => format!("{} while offered", per_second(figures.reply_rate)),
+            _ => per_second(figures.reply_rate),
+        };
         self.line(f, Tone::Plain, "replied", &rate, &what)
     }
 

@@ -182,7 +182,10 @@ fn judge(
     }
     let errors = Errors::of(plan, summary, figures);
     if figures.error_share.whole() == 0 && figures.replies == 0 {
-        return (ConclusionKind::NothingMeasured, "nothing was measured".to_owned(), false);
+        let is_over = !plan.phases.warmup.is_zero() && summary.duration.is_zero();
+        let why =
+            if is_over { ": the load ended in the warm-up; --duration X offers load after it" } else { "" };
+        return (ConclusionKind::NothingMeasured, format!("nothing was measured{why}"), false);
     }
     if let Some(finding) = verdict.client_limits().next() {
         return (ConclusionKind::ClientLimited, limited_by(finding), false);

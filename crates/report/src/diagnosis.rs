@@ -76,7 +76,9 @@ pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     let model = summary.streams.as_deref().and_then(|streams| streams.model.as_deref());
     let tells_why = model.is_some_and(|model| model.errors.total() > 0);
     let remedy = match code {
-        400 if plan.tls.is_none() && !tells_why => ". Does the port speak TLS? Try https://",
+        400 if plan.tls.is_none() && !tells_why => {
+            ". Is the request right? --print-reply shows the answer; if the port speaks TLS, try https://"
+        }
         401 => ". --basic-auth USER:PASSWORD or --bearer TOKEN sends credentials",
         407 => ". The proxy wants credentials: --proxy http://USER:PASSWORD@HOST sends them",
         403 => ". The server denies access",

@@ -162,7 +162,7 @@ pub struct Confidence {
     pub figure: String,
     /// Value, from latencies rounded to two digits.
     pub value: f64,
-    /// Lower bound; `None` if there are too few samples, or the run is too short.
+    /// Lower bound; `None` if there are too few samples, or the run is too short or never became steady.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
@@ -198,6 +198,7 @@ impl RunFigures {
         let mean_interval = plan.arrivals.mean_interval();
         let throughput = summary.throughput();
         let cpu_us = summary.usage.cpu.total().as_secs_f64() * 1e6;
+        let steady = Steady::of(summary);
         Self {
             duration_s: seconds,
             connections: summary.connections,
@@ -239,8 +240,8 @@ impl RunFigures {
             streams: StreamFigures::of(plan, summary),
             websockets: WebSocketFigures::of(summary),
             grpc: GrpcFigures::of(summary),
-            confidence: confidence(summary),
-            steady: Steady::of(summary),
+            confidence: confidence(summary, steady),
+            steady,
         }
     }
 }
@@ -285,10 +286,12 @@ fn batches(summary: &Summary) -> Vec<&Classes> {
     intervals.filter(|interval| interval.phase != Phase::WarmUp).map(|interval| &interval.latency).collect()
 }
 
-fn confidence(summary: &Summary) -> Vec<Confidence> {
+/// Figures with their intervals. The figures of a run that never became steady are not those of a longer one: it has none.
+fn confidence(summary: &Summary, steady: Steady) -> Vec<Confidence> {
     let batches = batches(summary);
     let named = |figure: String, batched: BatchedEstimate| {
-        let Ends { low, high } = Ends::of(&batched.estimate);
+        let ends = Ends::of(&batched.estimate);
+        let Ends { low, high } = if steady == Steady::Never { Ends { low: None, high: None } } else { ends };
         let value = in_ms(batched.estimate.value());
         Confidence { figure, value, low, high, inflation: batched.inflation }
     };

@@ -451,7 +451,8 @@ impl Args {
     /// The report to print. A person who names a URL wants an answer; scripts know the classic tool's report.
     #[must_use]
     pub fn report_form(&self) -> ReportForm {
-        let on_terminal = if self.url().is_some() { ReportForm::Answer } else { ReportForm::Full };
+        let is_new = self.url().is_some() || self.material.targets.is_some();
+        let on_terminal = if is_new { ReportForm::Answer } else { ReportForm::Full };
         self.report.or(on_terminal, ReportForm::Classic)
     }
 

@@ -16,6 +16,7 @@ mod tls;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -354,10 +355,12 @@ impl Error {
 
     /// Prints it, and returns the exit status for it.
     pub fn explain(&self, program: &Program) -> ExitCode {
+        // Scripts know the classic tool's words.
+        let is_read = program.is_subcommand() || io::stderr().is_terminal();
         match self {
-            Self::ServerAddress(name) if program.is_subcommand() => {
-                program.say(format_args!("cannot resolve `{name}`"));
-            }
+            Self::ServerAddress(name) if is_read => program.say(format_args!("cannot resolve `{name}`")),
+            Self::HttpVersion { major, minor } if is_read => program
+                .say(format_args!("--http-version: expected 1.0, 1.1, 2, 3 or auto, got `{major}.{minor}`")),
             _ => program.say_bytes(self.text().as_bytes()),
         }
         ExitCode::FAILURE

@@ -5,9 +5,8 @@ use crate::grammar::{Opt, ParseStop};
 use crate::hints;
 
 /// The notice about `--debug`.
-const NO_DEBUGGING: &str = "warning: --debug: this program has no debugging output, of which a larger number would show \
-                            more; -v shows rates as they are sampled, --print-request and --print-reply what is sent \
-                            and received";
+const NO_DEBUGGING: &str = "warning: --debug: no effect, as there is no debugging output; --duration X offers load for X \
+                            seconds, -v and --print-reply show more";
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::help(),

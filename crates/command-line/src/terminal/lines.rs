@@ -3,6 +3,7 @@
 //! Messages go through here, so that none is torn by a progress line or lost behind the screen; and the terminal is
 //! given back from here, however the run ends.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -15,7 +16,10 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{execute, queue};
 
+use rustix::termios::tcgetwinsize;
+
 use super::display::show_last;
+use crate::grammar::help::wrap;
 
 /// Goes to the beginning of the line and clears it.
 const CLEAR_LINE: &[u8] = b"\r\x1b[K";
@@ -54,7 +58,8 @@ fn state() -> MutexGuard<'static, State> {
 /// read or received and is in the message cannot control the terminal, and what is secret in it is hidden.
 pub fn complain(message: &[u8]) {
     let hidden = std::str::from_utf8(message).map(secrets::message);
-    let message = &visible(hidden.as_ref().map_or(message, |text| text.as_bytes()))[..];
+    let message = visible(hidden.as_ref().map_or(message, |text| text.as_bytes()));
+    let message = &wrapped(&message)[..];
     let shown = {
         let mut state = state();
         match state.shown {
@@ -69,6 +74,23 @@ pub fn complain(message: &[u8]) {
         Shown::Line => io::stderr().write_all(&[CLEAR_LINE, message].concat()).unwrap_or_default(),
         Shown::Screen => {}
     }
+}
+
+/// The message with its long lines broken between words, if standard error is a terminal that says how wide it is.
+fn wrapped(message: &[u8]) -> Cow<'_, [u8]> {
+    let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+    let Some(text) = std::str::from_utf8(message).ok().filter(|_| columns > 0) else {
+        return Cow::Borrowed(message);
+    };
+    if text.lines().all(|line| line.chars().count() <= columns) {
+        return Cow::Borrowed(message);
+    }
+    let lines = text.lines().flat_map(|line| match line.chars().count() {
+        length if length <= columns => vec![line.to_owned()],
+        _ => wrap(line, columns),
+    });
+    let lines: String = lines.map(|line| line + "\n").collect();
+    Cow::Owned(lines.into_bytes())
 }
 
 /// The last message that waits for the end of the full-screen view.

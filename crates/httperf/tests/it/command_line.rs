@@ -255,8 +255,8 @@ fn the_debug_option_says_that_it_does_nothing() {
     assert_eq!(outcome.status, 0);
     assert_eq!(
         outcome.stderr,
-        "httperf: warning: --debug: this program has no debugging output, of which a larger number would show more; -v \
-         shows rates as they are sampled, --print-request and --print-reply what is sent and received\n"
+        "httperf: warning: --debug: no effect, as there is no debugging output; --duration X offers load for X \
+         seconds, -v and --print-reply show more\n"
     );
 }
 

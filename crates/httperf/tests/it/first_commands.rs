@@ -297,8 +297,10 @@ fn on_a_terminal_a_rate_alone_says_that_it_makes_one_connection() {
         assert!(terminal.spawn(&program, terminal.stdout()).wait().success());
         match note {
             Some(note) => {
-                terminal.wait_for("--duration 10s");
-                assert!(terminal.bytes().contains(note), "{words:?}: {}", terminal.bytes());
+                // The note may go on in the next line.
+                let joined = |screen: &str| screen.split_whitespace().collect::<Vec<_>>().join(" ");
+                let screen = terminal.wait_until(note, |screen| joined(screen).contains("--duration 10s"));
+                assert!(joined(&screen).contains(note), "{words:?}: {screen}");
             }
             None => {
                 terminal.settle();

@@ -323,9 +323,9 @@ fn paths_marks_and_buffers_are_told() {
 #[test]
 fn what_this_machine_loses_is_a_reason_of_the_verdict() {
     let server = Server::own("");
-    let load = "--concurrency 2 --streams 8 --num-calls 40 --uri /large.bin --recv-buffer 4096";
+    let load = "--concurrency 2 --streams 50 --num-calls 500 --uri /large.bin --recv-buffer 4096";
     let ran = server.run(load);
-    check_answered(&ran, 2, 80);
+    check_answered(&ran, 2, 1000);
     let figures = quic(&ran);
     // The other buffer is as large as ever, not the classic tool's.
     let buffers = figures.buffers.unwrap();

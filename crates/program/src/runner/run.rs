@@ -195,9 +195,12 @@ fn conclude(
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
         // The answer, alone or at the end of the full report, has said it.
-        let is_said = matches!(form(args), Printed::Full | Printed::Answer);
-        let remedy =
-            (failure.is_not_tls() && !is_said).then_some("hint: does the port speak plain HTTP? Try http://");
+        let printed = form(args);
+        if printed == Printed::Answer {
+            return Some(ExitCode::from(NO_TLS_STATUS));
+        }
+        let remedy = (failure.is_not_tls() && printed != Printed::Full)
+            .then_some("hint: does the port speak plain HTTP? Try http://");
         let status = no_tls(program, failure);
         remedy.iter().for_each(|remedy| program.say_bare(remedy));
         return Some(status);

@@ -425,7 +425,7 @@ class Confidence:
     inflation: float
     """Variance of the figure, divided by that of as many independent calls."""
     low: float | None = None
-    """Lower bound; `None` if there are too few samples, or the run is too short."""
+    """Lower bound; `None` if there are too few samples, or the run is too short or never became steady."""
     value: float
     """Value, from latencies rounded to two digits."""
 

@@ -43,10 +43,11 @@ const OPTIONS: &[ToolOption<Load>] = &[
         load.add("--report", "answer");
         Ok(())
     }),
-    ToolOption::lost_value(
-        &["-s", "--script"],
-        "Lua scripts cannot be translated; --method, --header, --body and --targets say what requests are",
-    ),
+    value(&["-s", "--script"], |_, _| {
+        Err(Expected(
+            "no script, as Lua cannot be translated (--method, --header, --body and --targets say what requests are)",
+        ))
+    }),
     ToolOption::idle_flag(&["-v", "--version"]),
     value(&["-R", "--rate"], |load, text| {
         load.tool = "wrk2";

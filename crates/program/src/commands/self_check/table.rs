@@ -48,7 +48,7 @@ fn write_machine(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Res
 }
 
 fn write_latency(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
-    writeln!(f, "\nLatency as measured - as it was, by server and by packets, in us: bias, p99 of error")?;
+    writeln!(f, "\nLatency as measured - as it was, in us: bias, and p99 of the error")?;
     write_latency_rows(f, &results.latency)?;
     writeln!(f, "\nThe same by the kernel's time stamps, against the packets; bias is the median")?;
     writeln!(f, "{:41}{:>19}{:>19}", "", "--clock=kernel", "--kernel-sends")?;
@@ -218,8 +218,7 @@ fn limit(limit: Bottleneck) -> &'static str {
 fn write_verdict(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     let bounds = &results.bounds;
     let (p50, p99, bias) = (bounds.start_p50_us, bounds.start_p99_us, bounds.bias_us);
-    let documented =
-        format!("connect begun within {p50:.0} us (p50), {p99:.0} us (p99), bias by server {bias:.0} us");
+    let documented = format!("connect begun within {p50:.0} us (p50), {p99:.0} us (p99), bias {bias:.0} us");
     if results.exceeded.is_empty() {
         return writeln!(f, "\nWithin bounds: {documented}");
     }
