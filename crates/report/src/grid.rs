@@ -232,10 +232,10 @@ mod tests {
         rate  verdict
         [/s]
          100  VALID
-            saturated:
-            83 %
-            answered;
-            ports
+          saturated:
+          83 %
+          answered;
+          ports
         ");
     }
 

@@ -67,6 +67,9 @@ fn wait_for_second(terminal: &Terminal) -> String {
 /// Long enough that it is ended by something else.
 const LONG: u64 = 60;
 
+/// Columns of a terminal on which no message is broken.
+const WIDE: u16 = 300;
+
 #[test]
 fn a_progress_line_shows_on_a_terminal_and_is_gone_before_the_report() {
     let served = Served::start(&[]);
@@ -107,6 +110,7 @@ fn in_what_is_captured_of_a_terminal_the_report_begins_a_line() {
 fn the_progress_line_leaves_stdout_alone() {
     let served = Served::start(&[]);
     let terminal = Terminal::new();
+    terminal.resize(24, WIDE);
     let mut run = terminal.spawn(&served.load(3, &[]), Stdio::piped());
     terminal.wait_for(" conn/s  ");
     assert!(run.wait().success());
@@ -121,12 +125,14 @@ fn nothing_shows_where_it_is_not_wanted() {
     let served = Served::start(&[]);
     for options in [&["--quiet"][..], &["-v"], &["--periodic-stats"], &["--print-lifetimes"]] {
         let terminal = Terminal::new();
+        terminal.resize(24, WIDE);
         let mut run = terminal.spawn(&served.load(2, options), Stdio::null());
         assert!(run.wait().success());
         terminal.settle();
         assert_eq!(but_for_the_verdict(&terminal.bytes()), "", "{options:?}");
     }
     let terminal = Terminal::new();
+    terminal.resize(24, WIDE);
     let mut run = terminal.spawn(served.load(2, &[]).env("TERM", "dumb"), Stdio::null());
     assert!(run.wait().success());
     assert_eq!(but_for_the_verdict(&terminal.bytes()), "", "on a terminal that can do nothing");
@@ -138,6 +144,7 @@ fn nothing_shows_where_it_is_not_wanted() {
 fn a_short_run_has_no_progress_line() {
     let served = Served::start(&[]);
     let terminal = Terminal::new();
+    terminal.resize(24, WIDE);
     let mut command = httperf();
     let mut run = terminal.spawn(command.args([&served.url, "--num-conns=5"]), Stdio::null());
     assert!(run.wait().success());
@@ -149,6 +156,7 @@ fn a_short_run_has_no_progress_line() {
 fn the_full_screen_view_shows_the_run_and_q_ends_it_with_a_report() {
     let served = Served::start(&[]);
     let mut terminal = Terminal::new();
+    terminal.resize(24, WIDE);
     let mut run = terminal.spawn(&served.load(LONG, &["--live"]), Stdio::piped());
     let screen = wait_for_second(&terminal);
     for part in ["Arrivals ", "conn/s of 50", "Latency [ms]", "q ends the run", "http://127.0.0.1:"] {
