@@ -242,13 +242,11 @@ impl Answer<'_> {
                 percent(ratio(answered as f64, calls as f64))
             ),
         };
-        // One reply has no rate, and those that came later are in none.
-        let is_drained = self.document.plan.runtime.is_some() && figures.replies < answered;
-        let rate = match answered {
-            1 => String::new(),
-            _ if is_drained => format!("{} while offered", per_second(figures.reply_rate)),
-            _ => per_second(figures.reply_rate),
-        };
+        // Those that came after the load are in no rate, and one reply has none.
+        let in_window = self.document.summary.in_window().replies;
+        let is_drained = self.document.plan.runtime.is_some() && in_window < answered;
+        let what = if is_drained { format!("while offered; {what}") } else { what };
+        let rate = if answered == 1 { String::new() } else { per_second(figures.reply_rate) };
         self.line(f, Tone::Plain, "replied", &rate, &what)
     }
 

@@ -159,6 +159,15 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
+fn replies_after_the_load_are_in_no_rate_and_the_answer_says_so() {
+    // It answers 50/s, of 100/s that are offered for five seconds, and the rest later.
+    let drained = text(&overloaded(None, 10));
+    assert!(drained.contains("\nreplied      50.0/s  while offered; "), "{drained}");
+    let cut = text(&overloaded(None, 0));
+    assert!(!cut.contains("while offered"), "{cut}");
+}
+
+#[test]
 fn all_outputs_say_the_same_digits() {
     for document in [
         overloaded(None, 0),
