@@ -183,7 +183,7 @@ struct Banner {
     class: &'static str,
     symbol: &'static str,
     word: String,
-    /// What it says of the figures, with the first reason.
+    /// Meaning for the figures, with the first reason.
     meaning: String,
     /// True if it comes before the figures.
     is_loud: bool,

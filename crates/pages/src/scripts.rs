@@ -26,7 +26,7 @@ impl Script {
     }
 }
 
-/// A script or a style without indentation and lines of comments, which begin with `comment`: in a page, nobody reads them.
+/// A script or a style without indentation and without comment lines, which begin with `comment`.
 pub(super) fn dense(source: &str, comment: &str) -> String {
     let lines = source.lines().map(str::trim_start);
     lines.filter(|line| !line.is_empty() && !line.starts_with(comment)).collect::<Vec<_>>().join("\n")

@@ -20,7 +20,7 @@ pub(super) struct Tile {
 
 /// Percentiles of the latency of all calls.
 pub(super) struct LatencyCard {
-    /// What is measured, and of which calls.
+    /// Definition of the times, and number of calls.
     pub(super) about: String,
     pub(super) percentiles: Vec<Tile>,
 }

@@ -104,7 +104,7 @@ impl Spread {
         percentile.map(|Percentile { ms, or_more }| Self { mean: ms, or_more, range })
     }
 
-    /// The same in a unit of which there are this many in its own.
+    /// The same times this factor, for another unit.
     fn times(self, factor: f64) -> Self {
         let range = self.range.map(|(low, high)| (low * factor, high * factor));
         Self { mean: self.mean * factor, range, ..self }

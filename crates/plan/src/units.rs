@@ -11,32 +11,33 @@ pub fn seconds(text: &[u8]) -> Option<f64> {
     whole(scan_seconds(text))
 }
 
-/// Scans the time at the start of the text, in seconds. A unit is `ns`, `us`, `ms`, `s`, `m`, `min` or `h`; a smaller one may
+/// Scans the time at the start of the text, in seconds. A unit is `ns`, `us`, `ms`, `s`, `m`, `min` or `h`; smaller times may
 /// follow, as in `1m30s`.
 #[must_use]
 pub fn scan_seconds(text: &[u8]) -> Scanned<'_, f64> {
-    let first = scan(text, |rest| {
+    let (first, mut had_unit) = scan_one_time(text);
+    let Ok(mut seconds) = first.value else { return first };
+    let (mut part, mut rest) = (seconds, first.rest);
+    while had_unit && rest.first().is_some_and(u8::is_ascii_digit) {
+        let (next, has_unit) = scan_one_time(rest);
+        let Some(smaller) = next.value.ok().filter(|next| has_unit && *next < part) else { break };
+        seconds += smaller;
+        (part, rest, had_unit) = (smaller, next.rest, has_unit);
+    }
+    Scanned { value: Ok(seconds), rest }
+}
+
+/// Scans a number with or without a unit of time. Returns true beside it if it has one.
+fn scan_one_time(text: &[u8]) -> (Scanned<'_, f64>, bool) {
+    let mut has_unit = false;
+    let scanned = scan(text, |rest| {
         let length = rest.iter().take_while(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic()).count();
         let (unit, rest) = rest.split_at(length);
-        Some((scale_of_time(unit)?, rest))
+        let scale = scale_of_time(unit)?;
+        has_unit = true;
+        Some((scale, rest))
     });
-    let has_unit = text[..text.len() - first.rest.len()].last().is_some_and(u8::is_ascii_alphabetic);
-    match (&first.value, first.rest) {
-        (Ok(whole), [b'0'..=b'9', ..]) if has_unit && *whole > 0.0 => {
-            let part = scan_seconds(first.rest);
-            let is_time = first.rest.len() > part.rest.len()
-                && first.rest[..first.rest.len() - part.rest.len()]
-                    .last()
-                    .is_some_and(u8::is_ascii_alphabetic);
-            match part.value {
-                Ok(seconds) if is_time && seconds < *whole => {
-                    Scanned { value: Ok(whole + seconds), rest: part.rest }
-                }
-                _ => first,
-            }
-        }
-        _ => first,
-    }
+    (scanned, has_unit)
 }
 
 /// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.
@@ -146,13 +147,20 @@ mod tests {
             ("2m", 120.0),
             ("2min", 120.0),
             (".5h", 1800.0),
+            ("1m30s", 90.0),
+            ("1h2m3.5s", 3723.5),
+            ("2m90s", 210.0),
             ("-1s", -1.0),
         ] {
             assert_eq!(seconds(text.as_bytes()), Some(expected), "{text}");
         }
-        for text in ["", "s", "5 s", "5sec", "1x", "0x", "1sx", "1s2", "5M", "5S", "1e308h", "infs", "1,5"] {
+        for text in [
+            "", "s", "5 s", "5sec", "1x", "0x", "1sx", "1s2", "30s1m", "1m1m", "1m30", "-1m30s", "5M", "5S",
+            "1e308h", "infs", "1,5",
+        ] {
             assert_eq!(seconds(text.as_bytes()), None, "{text}");
         }
+        assert_eq!(seconds("1s".repeat(100_000).as_bytes()), None, "however many there are");
     }
 
     #[test]

@@ -507,7 +507,7 @@ impl Answer<'_> {
         self.line(f, tone, "verdict", &verdict.level.to_string(), &why)
     }
 
-    /// A sentence behind so many columns of its first line, broken to the screen.
+    /// Breaks a sentence to the screen. `used`: columns of its first line that are taken.
     fn wrapped(&self, what: &str, used: usize) -> Vec<String> {
         let others = self.width - NAME_WIDTH;
         let lines_max = (LINES_MAX * (WIDTHS.end() - NAME_WIDTH)).div_ceil(others);

@@ -456,14 +456,13 @@ impl Args {
         self.report.or(on_terminal, ReportForm::Classic)
     }
 
-    /// Returns true if options say how many arrivals there are. Who asks for a number of calls over kept connections knows
-    /// how many there will be.
+    /// Returns true if options give the number of arrivals, or that of calls over kept connections.
     fn is_counted(&self) -> bool {
         let calls_are = self.load.concurrency.is_some() || self.load.call_arrivals.is_some();
         self.num_conns.is_some() || self.session.is_some() || calls_are && self.num_calls.is_some()
     }
 
-    /// Returns true if `--until` has no other end beside it, and gets one of its own.
+    /// Returns true if `--until` alone ends the run, which then gets a time limit.
     fn needs_duration(&self) -> bool {
         self.results.until.is_some() && !self.is_counted() && self.load.duration == 0.0
     }

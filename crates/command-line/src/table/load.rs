@@ -27,8 +27,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .common()
     .details(&[
-        "It makes as many connections and calls as that takes. As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
-             where they are, the run ends with whichever comes first.",
+        "It makes as many connections and calls as that takes. As --runtime, but neither --num-conns nor, with \
+         --concurrency, --num-calls has to be given; where they are, the run ends with whichever comes first.",
     ])
     .conflicts(&[any_of(&["runtime"])])
     .sets(&["runtime_ns"])
@@ -40,7 +40,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.duration = duration.ok_or_else(expected)?;
         Ok(())
     }),
-    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured").common()
+    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured")
+        .common()
         .details(&[
             "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
              counts from its end on.",
@@ -50,7 +51,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.warmup = seconds(value)?;
             Ok(())
         }),
-    Opt::with_value("drain", "X", "gives the last calls X seconds to finish").common()
+    Opt::with_value("drain", "X", "gives the last calls X seconds to finish")
+        .common()
         .details(&[
             "Default: with --duration or the phases of a workload file as long as a call may take (--timeout), 10 without \
              --timeout; with --runtime 0. It takes no longer than the calls, sessions and visits do. Nothing is \
@@ -69,9 +71,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .common()
     .details(&[
-        "Each sends its next call when the last reply is in. Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
-         because the server closes it, makes way for the next; there are N in all unless --num-conns or \
-         --duration says otherwise. Latencies count from when a call could be made, and so do not show \
+        "Each sends its next call when the last reply is in. Such a closed loop slows down when the server does. A \
+         connection that ends, after --num-calls or because the server closes it, makes way for the next; there are N in all \
+         unless --num-conns or --duration says otherwise. Latencies count from when a call could be made, and so do not show \
          how long it would have had to wait had it been due at a time of its own.",
         "With --rate or --period it caps the connections that are open: an arrival that finds N waits \
          until one has ended. Its wait is part of its latency, and the report says how many had to. With \
@@ -134,9 +136,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     )
     .common()
     .details(&[
-        "Each call is due at a time of its own, whatever the server does, and takes a connection that has room: over HTTP/2 and HTTP/3, as many calls \
-         share one as the server allows. If none has room, another is opened and kept, and the time this takes is part of the \
-         call's latency; some are opened ahead. --num-calls is the number of all calls here.",
+        "Each call is due at a time of its own, whatever the server does, and takes a connection that has room: over HTTP/2 \
+         and HTTP/3, as many calls share one as the server allows. If none has room, another is opened and kept, and the \
+         time this takes is part of the call's latency; some are opened ahead. --num-calls is the number of all calls here.",
         "--concurrency bounds the connections and --streams the calls on each. A call that finds no room then waits, and if \
          such waits are a visible part of the latency, the verdict says that the figures describe this bound.",
         "The same as --request-period=d1/X; the last of both counts.",

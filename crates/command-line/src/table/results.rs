@@ -11,7 +11,7 @@ use crate::{hints, names};
 /// Calls that `--exemplars` keeps at most.
 const EXEMPLARS_MAX: u32 = 1000;
 
-/// What has a place for names.
+/// Results that show names.
 const NAMED: Rule = any_of(&["html", "svg", "png"]);
 
 /// Destinations of results, and their effect on the exit status.
@@ -20,12 +20,13 @@ pub const FILES: &[Opt<Args>] = &[
         "output",
         "FILE",
         "writes the result as a JSON document",
-    ).common()
+    )
+    .common()
     .details(&[
-        "It can be rendered, merged, compared and run again. The document holds the plan, the machine, the verdict, all counters and histograms, the run \
-             second by second and its slowest calls; `docs/reference/result.md` describes it. It contains \
-             the requests as they were sent, so that they can be sent again; if anything in them is secret, \
-             only you can read the file. Private keys are left out.",
+        "It can be rendered, merged, compared and run again. The document holds the plan, the machine, the verdict, all \
+         counters and histograms, the run second by second and its slowest calls; `docs/reference/result.md` describes it. \
+         It contains the requests as they were sent, so that they can be sent again; if anything in them is secret, only you \
+         can read the file. Private keys are left out.",
         "`-` writes it to standard output, which then carries nothing else: without secrets, and what had some \
              cannot be run again.",
     ])
@@ -34,7 +35,8 @@ pub const FILES: &[Opt<Args>] = &[
         Some(hint) => Err(value.expected("the name of a file").with_hint(Some(hint))),
         None => file(&mut args.results.output, value, StdoutMeans::Itself),
     }),
-    Opt::flag("json", "prints the result as a JSON document").common()
+    Opt::flag("json", "prints the result as a JSON document")
+        .common()
         .details(&["The same as `--output -`, and leaves --output FILE its file."])
         .conflicts(&[any_of(&["steps=-"]).because("standard output has room for one of them")])
         .apply(|args, _| {

@@ -9,7 +9,8 @@ use crate::args::Args;
 use crate::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("rate", "X", "starts X connections or sessions per second").common()
+    Opt::with_value("rate", "X", "starts X connections or sessions per second")
+        .common()
         .classic()
         .details(&[
             "They are due at their times, whatever the server does. Default: 0, which starts each when the one before has \

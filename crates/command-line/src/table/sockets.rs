@@ -10,9 +10,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .common()
         .classic()
         .details(&[
-            "The steps are connecting, taking a request, and replying. Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
-             seconds after its first byte, whether or not bytes keep coming; expiry counts as client-timo \
-             and closes the connection. The manual page has a section on choosing it.",
+            "The steps are connecting, taking a request, and replying. Default: 0, which waits for ever, as does any number \
+             below it. A reply must be complete X seconds after its first byte, whether or not bytes keep coming; expiry \
+             counts as client-timo and closes the connection. The manual page has a section on choosing it.",
         ])
         .sets(&["timeouts.timeout_ns"])
         .apply(|args, value| {

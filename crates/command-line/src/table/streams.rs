@@ -52,12 +52,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
     Opt::with_value("prompts", "FILE", "asks a language model the prompts of a file, one after the other")
         .details(&[
-            "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take \
-             it, whichever the path of the URL ends in; without a path, or with the path /v1, it is /v1/chat/completions. The content tells \
-             the form of the file: an object of JSON on each line, with `prompt` or `messages`, or with the `body` of \
-             OpenAI's batches; conversations of ShareGPT, of which the first question is asked; or text with a prompt \
-             on each line. `max_tokens` or `output_tokens` bounds the answer, and further keys, such as `temperature`, \
-             are passed on as they are.",
+            "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take it, \
+             whichever the path of the URL ends in; without a path, or with the path /v1, it is /v1/chat/completions. The \
+             content tells the form of the file: an object of JSON on each line, with `prompt` or `messages`, or with the \
+             `body` of OpenAI's batches; conversations of ShareGPT, of which the first question is asked; or text with a \
+             prompt on each line. `max_tokens` or `output_tokens` bounds the answer, and further keys, such as \
+             `temperature`, are passed on as they are.",
             "Bodies are made before the run, without placeholders, and ask for streams with `usage`. After the last \
              prompt the first follows again. Implies --llm openai, and --system-buffers unless --send-buffer or \
              --recv-buffer is given.",
@@ -163,8 +163,8 @@ mod tests {
         check_error("--llm=gpt", "--llm: expected openai, got `gpt`");
         check_error(
             "--goodput=p99<1s",
-            "--goodput: expected bounds of ttft, tpot and e2e, each once, above 0 and with a unit, such as ttft<500ms,tpot<50ms, got \
-             `p99<1s`",
+            "--goodput: expected bounds of ttft, tpot and e2e, each once, above 0 and with a unit, such as \
+             ttft<500ms,tpot<50ms, got `p99<1s`",
         );
     }
 }

@@ -21,8 +21,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("server-name", "NAME", "sends this name in the Host line")
         .classic()
         .details(&[
-            "Default: the value of --server, or host and port of the URL. Has no effect together with --servers. Over HTTP/2 what \
-             would be in the Host line is in `:authority`.",
+            "Default: the value of --server, or host and port of the URL. Has no effect together with --servers. Over HTTP/2 \
+             what would be in the Host line is in `:authority`.",
         ])
         .apply(|args, value| {
             args.server_name = Some(value.bytes().to_vec());

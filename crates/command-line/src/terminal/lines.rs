@@ -16,9 +16,8 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{execute, queue};
 
-use rustix::termios::tcgetwinsize;
-
 use super::display::show_last;
+use super::error_columns;
 use crate::grammar::help::wrap;
 
 /// Goes to the beginning of the line and clears it.
@@ -78,8 +77,7 @@ pub fn complain(message: &[u8]) {
 
 /// The message with its long lines broken between words, if standard error is a terminal that says how wide it is.
 fn wrapped(message: &[u8]) -> Cow<'_, [u8]> {
-    let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-    let Some(text) = std::str::from_utf8(message).ok().filter(|_| columns > 0) else {
+    let Some((columns, text)) = error_columns().zip(std::str::from_utf8(message).ok()) else {
         return Cow::Borrowed(message);
     };
     if text.lines().all(|line| line.chars().count() <= columns) {

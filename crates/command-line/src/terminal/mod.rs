@@ -36,6 +36,12 @@ pub(crate) fn rows() -> Option<usize> {
     size().map(|size| size.ws_row.into()).filter(|&rows| rows > 0)
 }
 
+/// The width of the terminal on standard error, if there is one that says.
+pub fn error_columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
 fn size() -> Option<Winsize> {
     shows_stdout().then(|| tcgetwinsize(io::stdout()).ok()).flatten()
 }

@@ -11,8 +11,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::{rows, shows_stdout};
 
-/// Puts a pager with this text in the place of this process, if standard output is a terminal with fewer rows. Returns if
-/// there is no pager to be had, or none is wanted: `PAGER` names it, `less` by default; empty or `cat`, it is none.
+/// Replaces this process by a pager with this text, if standard output is a terminal with fewer rows. Returns if no pager is
+/// found or wanted: `PAGER` names it (default `less`); empty or `cat` means none.
 pub(crate) fn show(text: &str) {
     let is_long = rows().is_some_and(|rows| text.lines().count() >= rows);
     let pager = env::var_os("PAGER");

@@ -2,11 +2,9 @@
 
 use std::io::{self, IsTerminal};
 
-use rustix::termios::tcgetwinsize;
-
-use crate::terminal::USUAL_COLUMNS;
 use crate::terminal::display::Display;
 use crate::terminal::lines::BEGIN_LINE;
+use crate::terminal::{USUAL_COLUMNS, error_columns};
 
 /// Goes to the beginning of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
@@ -29,8 +27,8 @@ impl StatusLine {
     pub fn show(&mut self, text: &str) {
         if let Some(terminal) = &self.terminal {
             self.has_shown = true;
-            let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-            let shown: String = text.chars().take(columns.checked_sub(1).unwrap_or(USUAL_COLUMNS)).collect();
+            let room = error_columns().map_or(USUAL_COLUMNS, |columns| columns - 1);
+            let shown: String = text.chars().take(room).collect();
             // Nobody misses it if it cannot be shown.
             terminal.show(format!("{CLEAR_LINE}{shown}").as_bytes());
         }

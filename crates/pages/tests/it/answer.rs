@@ -73,9 +73,9 @@ fn an_interrupted_run_says_when_and_what_is_missing() {
     assert!(early.contains(" of 6.00 s, in the warm-up: nothing was measured\n"), "{early}");
 }
 
-#[test]
-fn the_answer_fits_on_a_screen() {
-    let all = [
+/// Runs of all kinds, the last but one overloaded.
+fn of_all_kinds() -> [Document; 7] {
+    [
         documents::with_objectives(),
         documents::sessions_over_tls(),
         documents::over_http2(),
@@ -83,8 +83,12 @@ fn the_answer_fits_on_a_screen() {
         documents::visits(),
         overloaded(Some(Duration::from_secs(2)), 10),
         silent(),
-    ];
-    for document in &all {
+    ]
+}
+
+#[test]
+fn the_answer_fits_on_a_screen() {
+    for document in &of_all_kinds() {
         let text = text(document);
         // The prompt takes the last line.
         assert!(text.lines().count() < 24, "{text}");
@@ -100,15 +104,7 @@ fn the_answer_fits_on_a_screen() {
 /// Answers alone, as terminals of these widths show them.
 #[test]
 fn the_answer_alone_fits_narrow_terminals_without_broken_words() {
-    let documents = [
-        documents::with_objectives(),
-        documents::sessions_over_tls(),
-        documents::over_http2(),
-        documents::one_call(),
-        documents::visits(),
-        overloaded(Some(Duration::from_secs(2)), 10),
-        silent(),
-    ];
+    let documents = of_all_kinds();
     let mut golden = String::new();
     for columns in [40, 60, 80, 120] {
         for (number, document) in documents.iter().enumerate() {

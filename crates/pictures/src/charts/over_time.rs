@@ -75,7 +75,7 @@ fn chart(
     (!panel.is_empty()).then(|| Chart::new(id, title, about, &run.axis(), panel))
 }
 
-/// Cells of the heat map, of which each colour stands for a range of numbers of calls.
+/// Cells of the heat map. Each colour stands for a range of call counts.
 fn heat(run: &OverTime, y: &Axis) -> Blocks {
     let rows = Rows::of(y);
     let columns: Vec<(&Interval, Vec<u64>)> =

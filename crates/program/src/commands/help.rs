@@ -164,7 +164,8 @@ const TASKS: &[Task] = &[
     ),
     task_of(
         "Call methods of gRPC, and count calls by status",
-        "httperf http://127.0.0.1:8080 --grpc httperf.Test/Echo --grpc-data '{\"text\":\"hello\"}' --request-rate 500 --duration 5",
+        "httperf http://127.0.0.1:8080 --grpc httperf.Test/Echo --grpc-data '{\"text\":\"hello\"}' --request-rate 500 \
+         --duration 5",
     ),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),

@@ -38,13 +38,13 @@ pub const COMMAND: Command<PlotArgs> = Command {
 };
 
 const PICTURE: &[Opt<PlotArgs>] = &[
-    Opt::with_value("what", "percentiles|timeline|sweep|compare", "draws this picture of the files").common()
+    Opt::with_value("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
+        .common()
         .details(&[
-            "Default: compare for several results, percentiles for one; a sweep, a capacity and a comparison \
-             have one picture each. percentiles has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
-             timeline the throughput and the latency over the time of the run; sweep the reply rate, the \
-             errors and the response time over the offered load; compare the percentiles of the latency \
-             of 2 to 16 results.",
+            "Default: compare for several results, percentiles for one; a sweep, a capacity and a comparison have one \
+             picture each. percentiles has the latency and the service time of a result, the axis logarithmic in 1 / (1 - \
+             p); timeline the throughput and the latency over the time of the run; sweep the reply rate, the errors and the \
+             response time over the offered load; compare the percentiles of the latency of 2 to 16 results.",
         ])
         .apply(|args, value| {
             args.what = Some(match value.bytes() {
@@ -58,7 +58,8 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             });
             Ok(())
         }),
-    Opt::with_value("theme", "light|dark", "draws dark on white, or light on nearly black").common()
+    Opt::with_value("theme", "light|dark", "draws dark on white, or light on nearly black")
+        .common()
         .details(&["Default: light."])
         .apply(|args, value| {
             args.style.theme = match value.bytes() {
@@ -68,7 +69,8 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             };
             Ok(())
         }),
-    Opt::with_value("width", "PIXELS", "sets the width of the picture, from 300 to 4000").common()
+    Opt::with_value("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
+        .common()
         .details(&["Default: 800."])
         .apply(|args, value| {
             args.style.width = size(value)?;
@@ -80,7 +82,8 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             args.style.height = Some(size(value)?);
             Ok(())
         }),
-    Opt::with_value("scale", "N", "draws a PNG with N times as many pixels each way, from 1 to 4").common()
+    Opt::with_value("scale", "N", "draws a PNG with N times as many pixels each way, from 1 to 4")
+        .common()
         .details(&["Default: 1. With 2, it is sharp on screens of high resolution and in print. SVG always is."])
         .apply(|args, value| {
             let scale = value.unsigned().and_then(|scale| u32::try_from(scale).ok());
@@ -88,10 +91,12 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             args.scale = scale.ok_or_else(|| value.expected("a number from 1 to 4"))?;
             Ok(())
         }),
-    Opt::with_value("title", "TEXT", "titles the picture").common()
+    Opt::with_value("title", "TEXT", "titles the picture")
+        .common()
         .details(&["In place of its own title, which then stands below."])
         .apply(|args, value| names::title(&mut args.names, value)),
-    Opt::with_value("label", "TEXT", "names a result; given once for each, in their order").common()
+    Opt::with_value("label", "TEXT", "names a result; given once for each, in their order")
+        .common()
         .details(&["Lines of several results have these names instead of those of the files."])
         .apply(|args, value| {
             args.labels.push(names::text(value)?);

@@ -34,17 +34,19 @@ pub const COMMAND: Command<AbArgs, Args> = Command {
 };
 
 const SIDES: &[Opt<AbArgs>] = &[
-    Opt::with_value("a", "OPTIONS", "options of side A alone").common()
+    Opt::with_value("a", "OPTIONS", "options of side A alone")
+        .common()
         .details(&[
-            "Options of a run, split as a shell would split them. Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
-             of both.",
+            "Options of a run, split as a shell would split them. Such as --a '--tls-groups X25519' --b '--tls-groups \
+             X25519MLKEM768'. They come after those of both.",
         ])
         .needs(&[any_of(&["b"]).because("it may be empty")])
         .apply(|args, value| {
             args.a = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::with_value("b", "OPTIONS", "options of side B alone").common()
+    Opt::with_value("b", "OPTIONS", "options of side B alone")
+        .common()
         .details(&["May be empty. Side A is the base, with which B is compared."])
         .needs(&[any_of(&["a"]).because("it may be empty")])
         .apply(|args, value| {
@@ -54,7 +56,8 @@ const SIDES: &[Opt<AbArgs>] = &[
 ];
 
 const TRIALS: &[Opt<AbArgs>] = &[
-    Opt::with_value("rounds", "N", "makes N rounds, each with a trial of both sides").common()
+    Opt::with_value("rounds", "N", "makes N rounds, each with a trial of both sides")
+        .common()
         .details(&[
             "Default: 10. Range: 5 to 1000, as fewer rounds cannot tell a difference from chance; 1 to 1000 with --force. \
              Intervals become narrower with more of them. A round in which a trial is INVALID is left out.",
@@ -66,13 +69,15 @@ const TRIALS: &[Opt<AbArgs>] = &[
             args.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::with_value("trial", "X", "measures X seconds in each trial").common()
+    Opt::with_value("trial", "X", "measures X seconds in each trial")
+        .common()
         .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
         .apply(|args, value| {
             args.run.load.duration = seconds(value, |seconds| seconds > 0.0)?;
             Ok(())
         }),
-    Opt::with_value("warmup", "X", "offers load for X seconds before each trial").common()
+    Opt::with_value("warmup", "X", "offers load for X seconds before each trial")
+        .common()
         .details(&["Default: 0.5."])
         .apply(|args, value| {
             args.run.results.warmup = seconds(value, |seconds| seconds >= 0.0)?;

@@ -41,7 +41,8 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         "slo",
         "OBJECTIVES",
         "sets objectives, such as 'p99<50ms, errors<0.1%'",
-    ).common()
+    )
+    .common()
     .details(&[
         "Required. Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given \
          again. Figures: p50, p99.9 and the like, mean, min and max of the latency, or of the clock named \
@@ -62,7 +63,8 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         "search",
         "rate|request-rate",
         "searches for a rate of connections, or of calls",
-    ).common()
+    )
+    .common()
     .details(&[
         "Default: rate, which is what --rate sets in a run. request-rate is what --request-rate sets; \
          --concurrency then says how many connections share the calls.",
@@ -81,22 +83,25 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             args.start = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("min-rate", "RATE", "tries no lower rate").common()
+    Opt::with_value("min-rate", "RATE", "tries no lower rate")
+        .common()
         .details(&[
-            "If that is too high, the exit status is 4. Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is \
-             given, but no more than 1 or --start.",
+            "If that is too high, the exit status is 4. Default: that at which 20 arrivals come in the longest trial, some \
+             0.3 unless --trial-max is given, but no more than 1 or --start.",
         ])
         .apply(|args, value| {
             args.min_rate = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("max-rate", "RATE", "tries no higher rate").common()
+    Opt::with_value("max-rate", "RATE", "tries no higher rate")
+        .common()
         .details(&["The search ends if that is sustained. Default: as much as this client can offer."])
         .apply(|args, value| {
             args.max_rate = Some(rate(value)?);
             Ok(())
         }),
-    Opt::with_value("precision", "P%", "ends when the 95 % interval is within ± P %").common()
+    Opt::with_value("precision", "P%", "ends when the 95 % interval is within ± P %")
+        .common()
         .details(&["Default: 3%. Range: 0.1% to 50%."])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).unwrap_or_default();

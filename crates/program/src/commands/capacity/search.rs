@@ -246,7 +246,7 @@ impl Search {
         let interval = self.capacity.found.capacity?;
         let half_width = (interval.high / interval.low).ln() / 2.0;
         let left = trials.saturating_sub(self.capacity.trials.len() as u32);
-        let halvings = (half_width / precision).log2().ceil().clamp(1.0, left.into());
+        let halvings = (half_width / precision).log2().ceil().min(left.into()).max(1.0);
         let phases = self.capacity.plan.phases;
         let each = trial_max_s.max(trial.length.as_secs_f64()) + pause_s + phases.warmup.as_secs_f64();
         Some(halvings * each)

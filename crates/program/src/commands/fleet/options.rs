@@ -29,7 +29,8 @@ pub const COMMAND: Command<FleetArgs> = Command {
 };
 
 const FLEET: &[Opt<FleetArgs>] = &[
-    Opt::with_value("ranks", "N", "starts N processes that share the run").common()
+    Opt::with_value("ranks", "N", "starts N processes that share the run")
+        .common()
         .details(&[
             "The words behind `--` are the command line of each: that of `httperf` itself, or of `httperf run`, `replay`, \
              `sweep`, `capacity` or `ab`. It is checked at once, as far as that is possible here; --fleet auto is put into it. \
@@ -43,16 +44,19 @@ const FLEET: &[Opt<FleetArgs>] = &[
         args.name = Some(one_word("the name of a job", value)?);
         Ok(())
     }),
-    Opt::with_value("cpus", "N", "gives each rank N processors").common()
+    Opt::with_value("cpus", "N", "gives each rank N processors")
+        .common()
         .details(&["Default: one more than it has --threads, for what watches and reports."])
         .apply(|args, value| {
             args.cpus = Some(positive(value)?.get());
             Ok(())
         }),
-    Opt::with_value("time", "X", "ends the job after X seconds").common()
+    Opt::with_value("time", "X", "ends the job after X seconds")
+        .common()
         .details(&[
-            "Waiting and reporting are included. Units are as elsewhere: 90s, 10m, 1h. By Slurm, ranks are told to end a minute before, so that there is a \
-             report. Kubernetes deletes pods that run for longer, and what they have printed.",
+            "Waiting and reporting are included. Units are as elsewhere: 90s, 10m, 1h. By Slurm, ranks are told to end a \
+             minute before, so that there is a report. Kubernetes deletes pods that run for longer, and what they have \
+             printed.",
         ])
         .apply(|args, value| {
             let limit = seconds(value)?;
@@ -111,13 +115,15 @@ const SLURM: &[Opt<FleetArgs>] = &[
 ];
 
 const KUBERNETES: &[Opt<FleetArgs>] = &[
-    Opt::with_value("image", "IMAGE", "runs this container image").common()
+    Opt::with_value("image", "IMAGE", "runs this container image")
+        .common()
         .details(&["`httperf` must be on its PATH. The repository has a Containerfile for one."])
         .apply(|args, value| {
             args.image = Some(one_word("an image such as registry.example/httperf:1.0.0", value)?);
             Ok(())
         }),
-    Opt::with_value("namespace", "NAME", "names the namespace of all objects").common()
+    Opt::with_value("namespace", "NAME", "names the namespace of all objects")
+        .common()
         .details(&["Default: that of kubectl."])
         .apply(|args, value| {
             let name = text(value).filter(|name| kubernetes::is_label(name));
@@ -127,7 +133,8 @@ const KUBERNETES: &[Opt<FleetArgs>] = &[
             args.namespace = Some(name.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::with_value("memory", "SIZE", "gives each rank this much memory").common()
+    Opt::with_value("memory", "SIZE", "gives each rank this much memory")
+        .common()
         .details(&["Such as 512Mi or 2Gi. Default: 1Gi."])
         .apply(|args, value| {
             let size = text(value).filter(|size| kubernetes::is_size(size));

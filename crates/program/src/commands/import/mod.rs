@@ -77,7 +77,8 @@ const RECORDING: &[Opt<ImportArgs>] = &[
 ];
 
 const OUTPUT: &[Opt<ImportArgs>] = &[
-    Opt::with_value("output", "NAME", "writes the trace to this file, or the workload into this folder").common()
+    Opt::with_value("output", "NAME", "writes the trace to this file, or the workload into this folder")
+        .common()
         .short('o')
         .details(&[
             "log and goreplay make a trace, by default FILE's name with .trace; har, curl and openapi a workload \

@@ -39,7 +39,8 @@ pub const COMMAND: Command<ReplayArgs, Args> = Command {
 };
 
 const LOAD: &[Opt<ReplayArgs>] = &[
-    Opt::with_value("speed", "X", "makes time run X times as fast").common()
+    Opt::with_value("speed", "X", "makes time run X times as fast")
+        .common()
         .details(&[
             "A request that was recorded T seconds after the first is due T/X seconds after the start. Default: 1.",
         ])
@@ -50,7 +51,8 @@ const LOAD: &[Opt<ReplayArgs>] = &[
             );
             Ok(())
         }),
-    Opt::with_value("copies", "N", "makes N clients of each recorded one").common()
+    Opt::with_value("copies", "N", "makes N clients of each recorded one")
+        .common()
         .details(&[
             "The others follow the first by fixed times within --spread. Twice the clients are another load than twice \
              the speed: each keeps its own pace. Default: 1.",
@@ -66,16 +68,18 @@ const LOAD: &[Opt<ReplayArgs>] = &[
             args.spread = Some(Duration::from_secs_f64(seconds(value)?));
             Ok(())
         }),
-    Opt::flag("independent", "treats requests as independent of each other").common()
+    Opt::flag("independent", "treats requests as independent of each other")
+        .common()
         .details(&[
-            "Any connection then takes any of them. Otherwise the requests of a client are made in their order, over connections of its own, with the cookies \
-             that it is given.",
+            "Any connection then takes any of them. Otherwise the requests of a client are made in their order, over \
+             connections of its own, with the cookies that it is given.",
         ])
         .apply(|args, _| {
             args.is_independent = true;
             Ok(())
         }),
-    Opt::with_value("connections", "N", "opens at most N connections for a client").common()
+    Opt::with_value("connections", "N", "opens at most N connections for a client")
+        .common()
         .details(&[
             "A request that finds all of them busy waits, and its latency counts that. Default: 6, over HTTP/2 1; \
              as many as are needed with --independent. Those that are idle for 60 s are closed.",
@@ -87,8 +91,10 @@ const LOAD: &[Opt<ReplayArgs>] = &[
 ];
 
 const REQUESTS: &[Opt<ReplayArgs>] = &[
-    Opt::flag("allow-unsafe", "makes requests of all methods").common()
-        .details(&["Without it, requests of GET and HEAD alone are made. Others may change what the server holds. What is left out is counted."])
+    Opt::flag("allow-unsafe", "makes requests of all methods")
+        .common()
+        .details(&["Without it, requests of GET and HEAD alone are made. Others may change what the server holds. What is \
+                    left out is counted."])
         .apply(|args, _| {
             args.allows_unsafe = true;
             Ok(())
@@ -97,7 +103,8 @@ const REQUESTS: &[Opt<ReplayArgs>] = &[
         "body-for",
         "'METHOD PATH=FILE'",
         "sends this file with requests without a body",
-    ).common()
+    )
+    .common()
     .repeatable()
     .details(&[
         "PATH is that of the requests, without a query; with `*` at its end, all that begin so. Content-Type follows \

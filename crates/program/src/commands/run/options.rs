@@ -38,13 +38,15 @@ pub const COMMAND: Command<RunArgs, Args> = Command {
 };
 
 const WORKLOAD: &[Opt<RunArgs>] = &[
-    Opt::with_value("base", "URL", "sets {{base}}, the server that URLs begin with").common()
+    Opt::with_value("base", "URL", "sets {{base}}, the server that URLs begin with")
+        .common()
         .details(&["Takes the place of `base` in the file."])
         .apply(|args, value| {
             args.base = Some(text(value)?);
             Ok(())
         }),
-    Opt::with_value("variable", "NAME=VALUE", "sets a variable; may be given more than once").common()
+    Opt::with_value("variable", "NAME=VALUE", "sets a variable; may be given more than once")
+        .common()
         .repeatable()
         .apply(|args, value| {
             let text = text(value)?;
@@ -55,13 +57,16 @@ const WORKLOAD: &[Opt<RunArgs>] = &[
             args.variables.push((name.to_owned(), given.to_owned()));
             Ok(())
         }),
-    Opt::with_value("seed", "N", "draws other random choices").common()
-        .details(&["Think times, rows and UUIDs are such choices. Runs with the same seed make the same visits, on any number of threads. Default: 0."])
+    Opt::with_value("seed", "N", "draws other random choices")
+        .common()
+        .details(&["Think times, rows and UUIDs are such choices. Runs with the same seed make the same visits, on any \
+                    number of threads. Default: 0."])
         .apply(|args, value| {
             args.seed = Some(value.unsigned().ok_or_else(|| value.expected("a whole number"))?);
             Ok(())
         }),
-    Opt::with_value("visits", "N", "makes at most this many visits").common()
+    Opt::with_value("visits", "N", "makes at most this many visits")
+        .common()
         .details(&["Without it, and without anything else that says when to end, one visit is made."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|&count| count > 0);
@@ -75,7 +80,8 @@ const TRYING: &[Opt<RunArgs>] = &[
         args.checks_only = true;
         Ok(())
     }),
-    Opt::flag("dry-run", "prints the first requests and sends nothing").common()
+    Opt::flag("dry-run", "prints the first requests and sends nothing")
+        .common()
         .details(&[
             "The first three visits, or as many as --visits says. Values that replies would give are shown as \
              the names of their variables.",
@@ -84,10 +90,11 @@ const TRYING: &[Opt<RunArgs>] = &[
             args.shows_only = true;
             Ok(())
         }),
-    Opt::flag("trace", "shows each step as it is judged").common()
+    Opt::flag("trace", "shows each step as it is judged")
+        .common()
         .details(&[
-            "Request, status, captures and checks. On standard error. With --visits 1, the way to see what a file does. Printing takes time: do not \
-             measure with it.",
+            "Request, status, captures and checks. On standard error. With --visits 1, the way to see what a file does. \
+             Printing takes time: do not measure with it.",
         ])
         .apply(|args, _| {
             args.traces = true;

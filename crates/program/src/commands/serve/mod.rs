@@ -197,10 +197,11 @@ const REPLIES: &[Opt<ServeArgs>] = &[
 ];
 
 const TIME: &[Opt<ServeArgs>] = &[
-    Opt::with_value("delay", "T", "waits for T, or a random time, before each reply").common()
+    Opt::with_value("delay", "T", "waits for T, or a random time, before each reply")
+        .common()
         .details(&[
-            "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one \
-             of uniform:MIN,MAX, jitter:MIDDLE,DEVIATION (uniform, too), exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
+            "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one of uniform:MIN,MAX, \
+             jitter:MIDDLE,DEVIATION (uniform, too), exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
              pareto:MIN,SHAPE, as in lognormal:20ms,0.5.",
             "Any number of replies wait at the same time; --capacity is what limits the server.",
         ])
@@ -217,13 +218,15 @@ const TIME: &[Opt<ServeArgs>] = &[
         "capacity",
         "X",
         "sends at most X replies per second",
-    ).common()
+    )
+    .common()
     .details(&["Further requests wait in order of arrival. Default: as many as the machine manages."])
     .apply(|args, value| {
         args.rate = Some(read(value, parse_rate)?);
         Ok(())
     }),
-    Opt::with_value("queue", "N", "lets N requests wait, and answers others with 503").common()
+    Opt::with_value("queue", "N", "lets N requests wait, and answers others with 503")
+        .common()
         .details(&["They wait for --capacity; others get 503 at once. Default: any number may wait."])
         .needs(&[any_of(&["capacity"])])
         .apply(|args, value| {
@@ -281,7 +284,8 @@ const FAULTS: &[Opt<ServeArgs>] = &[
         "fault",
         "KIND:PROBABILITY",
         "makes replies fail at random, as in reset:0.01",
-    ).common()
+    )
+    .common()
     .details(&[
         "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
          comes), garbage (bytes that are not HTTP).",

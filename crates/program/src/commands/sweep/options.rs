@@ -35,10 +35,12 @@ const RATES: &[Opt<SweepArgs>] = &[
         "rates",
         "LIST",
         "makes a run at each of these connection rates",
-    ).common()
+    )
+    .common()
     .details(&[
-        "Rates per second of connections, or of sessions. A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
-         a factor of 1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
+        "Rates per second of connections, or of sessions. A list with commas of rates and ranges: 100..2000/100 goes up in \
+         steps of 100, 100..10000x1.5 by a factor of 1.5 each time, both to the last rate, which is always included. At most \
+         1000 rates.",
         "--period sets the kind of the intervals: `--period=e1` makes each run a Poisson process.",
         "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not \
          measured (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a \
@@ -56,15 +58,17 @@ const RATES: &[Opt<SweepArgs>] = &[
         "request-rates",
         "LIST",
         "makes a run at each of these call rates",
-    ).common()
-    .details(&["Calls per second over connections that are kept. As --rates, with what --request-rate offers: --concurrency bounds the connections, and \
-         --request-period sets the kind of the intervals."])
+    )
+    .common()
+    .details(&["Calls per second over connections that are kept. As --rates, with what --request-rate offers: --concurrency \
+                bounds the connections, and --request-period sets the kind of the intervals."])
     .conflicts(&[any_of(&["period"]).because("--rates has rates of connections")])
     .apply(|args, value| {
         args.request_rates = Some(parsed_rates(value)?);
         Ok(())
     }),
-    Opt::with_value("repeats", "N", "makes N runs at each rate").common()
+    Opt::with_value("repeats", "N", "makes N runs at each rate")
+        .common()
         .details(&[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
         ])
@@ -72,7 +76,8 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.repeats = whole(1, REPEATS_MAX, value)?;
             Ok(())
         }),
-    Opt::with_value("order", "rising|random", "makes the runs by rising rates or at random").common()
+    Opt::with_value("order", "rising|random", "makes the runs by rising rates or at random")
+        .common()
         .details(&[
             "Default: rising, with the repeats of a rate one after the other. In random order each rate \
              has its turn before any is repeated.",

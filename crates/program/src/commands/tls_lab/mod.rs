@@ -355,7 +355,8 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
 ];
 
 const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
-    Opt::with_value("http-version", "1.1|3", "measures the TLS of HTTP/1.1, over TCP, or that of HTTP/3, over QUIC").common()
+    Opt::with_value("http-version", "1.1|3", "measures the TLS of HTTP/1.1, over TCP, or that of HTTP/3, over QUIC")
+        .common()
         .details(&[
             "Default: 1.1. Over QUIC, TLS is always version 1.3, and the time of a handshake is that of the connection. \
              Bytes are those of the messages of TLS.",
@@ -389,7 +390,8 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
             args.base.tls.server_name = Some(table::parse_server_name(value)?);
             Ok(())
         }),
-    Opt::flag("ssl-verify", "checks the server's certificate").common()
+    Opt::flag("ssl-verify", "checks the server's certificate")
+        .common()
         .details(&["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."])
         .apply(|args, _| {
             args.verify();

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use httperf_command_line::terminal::display::Display;
-use httperf_command_line::terminal::{USUAL_COLUMNS, lines};
+use httperf_command_line::terminal::{USUAL_COLUMNS, error_columns, lines};
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Interval, Series};
 
@@ -48,9 +48,7 @@ impl Progress {
             return;
         }
         let Some(last) = self.standing.last() else { return };
-        let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
-        // A terminal that does not know its size says 0.
-        let width = if columns > 0 { columns.into() } else { USUAL_COLUMNS };
+        let width = error_columns().unwrap_or(USUAL_COLUMNS);
         let line: String = text(&self.standing, self.clock.elapsed(), width).chars().take(width).collect();
         let (colour, end) =
             if self.has_colour && last.lag_max > LAG_WARNING { (YELLOW, USUAL) } else { ("", "") };
