@@ -164,7 +164,7 @@ fn a_generator_that_is_asked_for_three_times_what_it_can_do_is_invalid() {
 fn a_server_that_stands_still_for_a_second_leaves_the_run_valid_and_is_named() {
     let _alone = alone();
     let server = Server::start();
-    let mut disturbed = 0;
+    let (mut disturbed, mut paused) = (0, 0);
     for run in 0..runs() {
         let probe = Probe::start();
         let verdict = thread::scope(|scope| {
@@ -180,12 +180,19 @@ fn a_server_that_stands_still_for_a_second_leaves_the_run_valid_and_is_named() {
             disturbed += 1;
             continue;
         }
+        if codes(&verdict).contains(&"paused") {
+            // A page that comes from the disk stops the generator and not the probe. It does not come every time.
+            println!("run {run} was paused by itself: {verdict}");
+            paused += 1;
+            continue;
+        }
         assert_eq!(verdict["level"], "VALID", "run {run}: {verdict}");
         let reasons = verdict["reasons"].as_array().expect("a list");
         let stall = reasons.iter().find(|reason| reason["code"] == "server_stall");
         let length = stall.and_then(|stall| stall["length_s"].as_f64()).unwrap_or_default();
         assert!((0.8..1.5).contains(&length), "run {run}: {verdict}");
     }
+    assert!(paused <= runs() / 3, "{paused} of {} runs were paused, and the probe was not", runs());
     count_disturbed(disturbed);
 }
 
