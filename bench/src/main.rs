@@ -57,7 +57,7 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--record-pairs N] [--record-requests N] [--growth-seconds S]
   speed    tables 6: calls per second and what each costs, against wrk, h2load, ab, oha and a bare epoll loop
                     [--speed-pairs N] [--speed-seconds S] [--speed-connections N,N,...] [--speed-rate R]
-                    [--speed-tables a,b,c,d,e,f]
+                    [--speed-tables a,b,c,d,e,f,g]
   http2    tables 8: calls over HTTP/2 and what each costs, against h2load, and memory per idle connection
                     [--http2-pairs N] [--http2-seconds S] [--http2-tables a,b,c,d,e]
   http3    tables 12: calls over HTTP/3 and what each costs, against h2load and oha; handshakes, memory, lag
@@ -79,6 +79,8 @@ Usage: httperf-bench COMMAND [OPTION]...
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
   bare-kept the bare client of kept connections    --target ADDR:PORT (--seconds S | --requests N)
                     [--uri PATH] [--connections N] [--pipeline N]
+  bare-scheduled  the bare client at a fixed rate    --target ADDR:PORT --rate R [--seconds S] [--uri PATH]
+                    [--connections N] [--http2] [--tls] [--read-late] [--slack-us US]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
   bare-quic the bare client of QUIC    --target ADDR:PORT --conns N [--group NAME]
   server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--page] [--stall] [--close]
@@ -104,6 +106,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
     match words.command().as_deref() {
         Some("bare") => bare::run(&bare::Options::parse(words)?),
         Some("bare-kept") => bare::kept::run(&bare::kept::Options::parse(words)?),
+        Some("bare-scheduled") => bare::scheduled::run(&bare::scheduled::Options::parse(words)?),
         Some("bare-quic") => http3::bare::run(&http3::bare::Options::parse(words)?),
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),

@@ -75,7 +75,7 @@ const CLOSED_LOOP: [Contestant; 7] = [
 
 const OPEN_LOOP: [Contestant; 7] = [
     ("httperf", Program::Httperf, Timing::Usual),
-    ("httperf --clock=kernel", Program::Httperf, Timing::KernelClock),
+    ("httperf --clock=program", Program::Httperf, Timing::ProgramClock),
     ("oha, corrected", Program::Oha, Timing::Usual),
     ("oha", Program::Oha, Timing::FromSending),
     ("wrk2", Program::Wrk2, Timing::Usual),

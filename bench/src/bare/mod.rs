@@ -3,6 +3,7 @@
 //! costs beyond this is overhead. `kept` is the equivalent for persistent connections.
 
 pub(crate) mod kept;
+pub(crate) mod scheduled;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};

@@ -6,6 +6,7 @@ mod fixed_rate;
 pub(crate) mod multiplexed;
 pub(crate) mod programs;
 mod reports;
+mod wakeups;
 
 use crate::nginx::Nginx;
 use crate::output::Table;
@@ -35,7 +36,7 @@ impl Default for Options {
             seconds: 3.0,
             connections: vec![1, 8, 64, 512],
             rate: None,
-            tables: TABLES.iter().map(|&(letter, _)| letter).collect(),
+            tables: TABLES.iter().map(|&(letter, _)| letter).chain([WAKEUPS]).collect(),
         }
     }
 }
@@ -64,6 +65,9 @@ const TABLES: [(char, TakeTables); 6] = [
     ('f', calls::two_threads),
 ];
 
+/// The letter of the table that has more than one port of the server.
+const WAKEUPS: char = 'g';
+
 /// Programs to compare with.
 const PROGRAMS: [Program; 5] = [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha];
 
@@ -81,6 +85,9 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<St
     let mut blocks = vec![format!("Tables 6 are measured with\n  {}\n", versions.join("\n  "))];
     for (_, take) in TABLES.iter().filter(|(letter, _)| options.tables.contains(letter)) {
         blocks.extend(take(&site, options)?.iter().map(ToString::to_string));
+    }
+    if options.tables.contains(&WAKEUPS) {
+        blocks.push(wakeups::measure(bench, &server, options)?.to_string());
     }
     Ok(blocks)
 }

@@ -24,6 +24,8 @@ pub(crate) enum Program {
     Httperf,
     /// `httperf-bench bare-kept`.
     Bare,
+    /// `httperf-bench bare-scheduled`.
+    BareScheduled,
     Wrk,
     Wrk2,
     /// `h2load --h1` over HTTP/1.
@@ -42,6 +44,8 @@ pub(crate) enum Timing {
     Usual,
     /// With the kernel's receive stamps: httperf's `--clock=kernel`.
     KernelClock,
+    /// When the program reads: httperf's `--clock=program`. The bare client wakes up for each reply.
+    ProgramClock,
     /// From sending: oha without `--latency-correction`.
     FromSending,
 }
@@ -51,6 +55,8 @@ pub(crate) enum Timing {
 pub(crate) enum Protocol {
     /// HTTP/1.1 in the clear.
     Http1,
+    /// HTTP/1.1 over TLS, supported only by the program under test and the bare client.
+    Http1Tls,
     /// HTTP/2, supported only by the program under test and h2load.
     Http2 { tls: bool },
     /// HTTP/3, supported only by the program under test, oha and a build of h2load.
@@ -71,6 +77,8 @@ pub(crate) struct Load {
     pub(crate) connection_each: bool,
     /// Calls per second, over all connections.
     pub(crate) rate: Option<f64>,
+    /// The time by which calls may be late to go together, supported only by the program under test and the bare client.
+    pub(crate) slack: Duration,
     pub(crate) threads: u32,
     pub(crate) seconds: f64,
     /// Requests percentiles, which some programs only print on request.
@@ -88,6 +96,7 @@ impl Load {
             in_bursts: false,
             connection_each: false,
             rate: None,
+            slack: Duration::ZERO,
             threads: 1,
             seconds,
             percentiles: false,
@@ -133,6 +142,7 @@ impl fmt::Display for Program {
         f.pad(match self {
             Program::Httperf => "httperf",
             Program::Bare => "bare epoll",
+            Program::BareScheduled => "bare, scheduled",
             Program::Wrk => "wrk",
             Program::Wrk2 => "wrk2",
             Program::H2load => "h2load",
@@ -215,7 +225,7 @@ impl<'a> Site<'a> {
     fn command(&self, program: Program, load: &Load) -> anyhow::Result<Command> {
         let scheme = match load.protocol {
             Protocol::Http1 | Protocol::Http2 { tls: false } => "http",
-            Protocol::Http2 { tls: true } | Protocol::Http3 => "https",
+            Protocol::Http1Tls | Protocol::Http2 { tls: true } | Protocol::Http3 => "https",
         };
         let url = format!("{scheme}://127.0.0.1:{}/{}", self.port, load.file);
         let Load { connections, pipeline, rate, seconds, .. } = load;
@@ -252,8 +262,13 @@ impl<'a> Site<'a> {
                 if load.percentiles {
                     command.arg("--output").arg(self.result());
                 }
-                if load.timing == Timing::KernelClock {
-                    command.arg("--clock=kernel");
+                match load.timing {
+                    Timing::KernelClock => drop(command.arg("--clock=kernel")),
+                    Timing::ProgramClock => drop(command.arg("--clock=program")),
+                    Timing::Usual | Timing::FromSending => {}
+                }
+                if !load.slack.is_zero() {
+                    command.arg(format!("--slack={}", load.slack.as_secs_f64()));
                 }
                 if self.bench.ours.knows("--threads") {
                     command.arg(format!("--threads={}", load.threads));
@@ -268,6 +283,19 @@ impl<'a> Site<'a> {
                     "--pipeline",
                     &pipeline.to_string(),
                 ]);
+            }
+            Program::BareScheduled => {
+                command.arg("bare-scheduled").args(["--target", &format!("127.0.0.1:{}", self.port)]);
+                command.args(["--uri", &format!("/{}", load.file), "--seconds", &seconds.to_string()]);
+                command.args(["--connections", &connections.to_string()]);
+                command.args(["--rate", &rate.unwrap_or_default().to_string()]);
+                command.args(["--slack-us", &load.slack.as_micros().to_string()]);
+                let options = [
+                    ("--http2", matches!(load.protocol, Protocol::Http2 { .. })),
+                    ("--tls", scheme == "https"),
+                    ("--read-late", load.timing != Timing::ProgramClock),
+                ];
+                command.args(options.iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option));
             }
             Program::Wrk | Program::Wrk2 => {
                 command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds_up}s")]);
@@ -288,7 +316,7 @@ impl<'a> Site<'a> {
             }
             Program::H2load | Program::H2loadHttp3 => {
                 match load.protocol {
-                    Protocol::Http1 => command.arg("--h1"),
+                    Protocol::Http1 | Protocol::Http1Tls => command.arg("--h1"),
                     Protocol::Http2 { .. } => &mut command,
                     Protocol::Http3 => command.arg("--alpn-list=h3"),
                 };
@@ -368,7 +396,7 @@ impl<'a> Site<'a> {
     fn read(&self, program: Program, load: &Load, finished: &Finished) -> Option<Reported> {
         let mut reported = match program {
             Program::Httperf => reported_by_httperf(&finished.stdout),
-            Program::Bare => reported_by_bare(&finished.stdout),
+            Program::Bare | Program::BareScheduled => reported_by_bare(&finished.stdout),
             Program::Wrk | Program::Wrk2 => reported_by_wrk(&finished.stdout),
             Program::H2load | Program::H2loadHttp3 => reported_by_h2load(&finished.stdout),
             Program::Ab => reported_by_ab(&finished.stdout),
@@ -408,7 +436,7 @@ impl Program {
     /// Name of the executable, if it is not ours.
     fn name(self) -> Option<&'static str> {
         match self {
-            Program::Httperf | Program::Bare => None,
+            Program::Httperf | Program::Bare | Program::BareScheduled => None,
             Program::Wrk => Some("wrk"),
             Program::Wrk2 => Some("wrk2"),
             Program::H2load => Some("h2load"),
@@ -422,7 +450,7 @@ impl Program {
     fn path(self, bench: &Bench) -> anyhow::Result<PathBuf> {
         match self.name() {
             Some(name) => find_program(name).with_context(|| format!("{name} is not installed")),
-            None if self == Program::Bare => Ok(std::env::current_exe()?),
+            None if self != Program::Httperf => Ok(std::env::current_exe()?),
             None => Ok(bench.ours.path().to_owned()),
         }
     }
