@@ -92,6 +92,7 @@ pub fn quic_context(settings: &plan::Quic, tls: &Tls) -> Result<quic::Context, T
         stream_window: settings.stream_window.get().into(),
         connection_window: settings.window.get().into(),
         max_datagram: settings.max_datagram.get() as u16,
+        max_udp_payload: settings.max_udp_payload.get() as u16,
         congestion: match settings.congestion {
             plan::Congestion::Cubic => quic::Congestion::Cubic,
             plan::Congestion::Bbr => quic::Congestion::Bbr,

@@ -21,6 +21,10 @@ pub struct Quic {
     pub stream_window: QuicWindow,
     /// The size of the largest datagram that path MTU discovery may find, in bytes of UDP payload. 1452 by default.
     pub max_datagram: MaxDatagram,
+    /// The size of the largest datagram that the client takes (`max_udp_payload_size`), in bytes of UDP payload. 16,384 by default,
+    /// 1452 in results from versions that had one size for both directions.
+    #[serde(default = "one_size")]
+    pub max_udp_payload: MaxDatagram,
     /// The congestion control. CUBIC by default.
     pub congestion: Congestion,
     /// Goes over to HTTP/3 where the version is left to the server and it offers that (`Alt-Svc`, RFC 7838). On by default, off
@@ -53,7 +57,11 @@ pub enum Congestion {
     NewReno,
 }
 
-/// Windows as over HTTP/2, and datagrams that fit an Ethernet over IPv6.
+const fn one_size() -> MaxDatagram {
+    MaxDatagram::constant::<1452>()
+}
+
+/// Windows as over HTTP/2. Datagrams that fit an Ethernet over IPv6 are sent; a server that finds a better path may use it.
 impl Default for Quic {
     fn default() -> Self {
         Self {
@@ -61,6 +69,7 @@ impl Default for Quic {
             window: QuicWindow::constant::<{ 15 << 20 }>(),
             stream_window: QuicWindow::constant::<{ 6 << 20 }>(),
             max_datagram: MaxDatagram::constant::<1452>(),
+            max_udp_payload: MaxDatagram::constant::<16_384>(),
             congestion: Congestion::Cubic,
             follows_alt_svc: true,
             qlog: None,

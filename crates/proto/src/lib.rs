@@ -27,6 +27,7 @@ pub mod request;
 pub mod status;
 pub mod tls;
 mod token;
+mod varint;
 pub mod websocket;
 
 pub use counts::{Compressed, Counts};

@@ -81,6 +81,7 @@ pub(super) fn quic(args: &Args) -> Quic {
         window: given.window.unwrap_or(usual.window),
         stream_window: given.stream_window.unwrap_or(usual.stream_window),
         max_datagram: given.max_datagram.unwrap_or(usual.max_datagram),
+        max_udp_payload: given.max_datagram.unwrap_or(usual.max_udp_payload),
         congestion: given.congestion.unwrap_or(usual.congestion),
         follows_alt_svc: !given.ignores_alt_svc,
         qlog: given.qlog.clone().map(Into::into),

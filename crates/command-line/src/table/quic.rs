@@ -52,11 +52,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     }),
     Opt::with_value("quic-max-datagram", "BYTES", "sends and takes datagrams of up to this many bytes")
         .details(&[
-            "Default: 1452, which fits an Ethernet over IPv6. Range: 1200 to 65527 bytes of UDP payload. A \
-             connection begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3).",
+            "Default: 1452 sent, which fits an Ethernet over IPv6, and 16384 taken. Range: 1200 to 65527 bytes of UDP \
+             payload. Either end begins with 1200 and finds out how many the path carries (RFC 9000, section 14.3): over \
+             loopback servers may send as large ones as are taken. 1452 has them send what they do over an Ethernet.",
         ])
         .needs(&[OVER_QUIC])
-        .sets(&["quic.max_datagram"])
+        .sets(&["quic.max_datagram", "quic.max_udp_payload"])
         .apply(|args, value| {
             args.quic.max_datagram = Some(size(value)?);
             Ok(())

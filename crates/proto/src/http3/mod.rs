@@ -27,7 +27,6 @@ mod sending;
 #[cfg(test)]
 mod tests;
 mod uni;
-mod varint;
 
 use thiserror::Error;
 

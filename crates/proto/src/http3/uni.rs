@@ -1,7 +1,7 @@
 //! Unidirectional streams: an integer at the beginning tells what they are for (RFC 9114, section 6.2; RFC 9204,
 //! section 4.2).
 
-use super::varint;
+use crate::varint;
 
 /// The purpose of a unidirectional stream.
 ///

@@ -35,6 +35,8 @@ pub struct Options {
     pub connection_window: u64,
     /// The largest datagram that path MTU discovery may find, in bytes of UDP payload: 1,200 to 65,527.
     pub max_datagram: u16,
+    /// The largest datagram that the peer may send, in bytes of UDP payload: 1,200 to 65,527.
+    pub max_udp_payload: u16,
     /// The congestion control.
     pub congestion: Congestion,
 }
@@ -46,6 +48,7 @@ impl Default for Options {
             stream_window: 1 << 20,
             connection_window: 16 << 20,
             max_datagram: 1452,
+            max_udp_payload: 16_384,
             congestion: Congestion::Cubic,
         }
     }
@@ -177,7 +180,7 @@ fn endpoint(options: &Options) -> EndpointConfig {
     // A socket of its own tells each connection: its peer need not name it.
     config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
     config.supported_versions(vec![VERSION]);
-    config.max_udp_payload_size(options.max_datagram.max(1200)).expect("it is 1,200 at least");
+    config.max_udp_payload_size(options.max_udp_payload.max(1200)).expect("it is 1,200 at least");
     config
 }
 

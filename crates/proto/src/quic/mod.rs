@@ -17,6 +17,7 @@
 mod connection;
 mod context;
 mod log;
+mod padding;
 mod session;
 mod tickets;
 mod trust;

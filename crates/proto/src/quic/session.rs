@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use rustls::quic::{ClientConnection, Connection, DirectionalKeys, KeyChange, Secrets, Suite, Version};
 use rustls::{CipherSuite, ClientConfig, HandshakeKind, NamedGroup, SignatureScheme};
 
+use super::padding::Unpadded;
 use super::tickets::Desk;
 
 /// The version of QUIC that is spoken (RFC 9000, section 15).
@@ -192,7 +193,7 @@ impl crypto::Session for Session {
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let pair = self.next.as_mut()?.next_packet_keys();
-        Some(KeyPair { local: Box::new(pair.local), remote: Box::new(pair.remote) })
+        Some(KeyPair { local: Box::new(pair.local), remote: Box::new(Unpadded(Box::new(pair.remote))) })
     }
 
     /// Checks the tag of a Retry packet, which covers the connection ID that it answers (RFC 9001, section 5.8).
@@ -219,6 +220,9 @@ fn keys(keys: rustls::quic::Keys) -> Keys {
     let (local, remote) = (keys.local, keys.remote);
     Keys {
         header: KeyPair { local: Box::new(local.header), remote: Box::new(remote.header) },
-        packet: KeyPair { local: Box::new(local.packet), remote: Box::new(remote.packet) },
+        packet: KeyPair {
+            local: Box::new(local.packet),
+            remote: Box::new(Unpadded(Box::new(remote.packet))),
+        },
     }
 }

@@ -134,8 +134,9 @@ fn a_connection_for_each_visit_takes_a_round_trip_for_its_handshake_and_one_for_
 #[test]
 fn the_calls_of_a_burst_are_concurrent_streams_that_share_a_datagram() {
     // Without probes of the path's MTU.
+    let size = MaxDatagram::constant::<1200>();
     let plan = over_http3(connections(3, 10, 5))
-        .with(|plan| plan.quic.max_datagram = MaxDatagram::constant::<1200>());
+        .with(|plan| (plan.quic.max_datagram, plan.quic.max_udp_payload) = (size, size));
     let run = run(&plan, far(1), ok_after(ms(10)));
     check_answered(&run, 30);
     let summary = &run.summary;

@@ -15,7 +15,7 @@ mod settings;
 mod tests;
 
 use super::error::{ErrorCode, Violation};
-use super::varint;
+use crate::varint;
 
 pub(crate) use self::cancel_push::CancelPush;
 pub(crate) use self::data::Data;

@@ -365,8 +365,8 @@ fn gets(count: usize) -> Vec<Request> {
 
 fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    varint::write(kind, &mut bytes);
-    varint::write(payload.len() as u64, &mut bytes);
+    crate::varint::write(kind, &mut bytes);
+    crate::varint::write(payload.len() as u64, &mut bytes);
     [&bytes, payload].concat()
 }
 
