@@ -407,7 +407,6 @@ const OF_RUNS: &[Habit] = &[
     habit("seed", RANDOM),
     habit("threshold", OBJECTIVES),
     habit("thresholds", OBJECTIVES),
-    habit("sla", OBJECTIVES),
     habit(
         "format",
         "--json prints the result as JSON, --csv FILE appends a row of figures, --html FILE writes a page",

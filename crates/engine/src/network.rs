@@ -59,6 +59,14 @@ pub trait Network {
     /// `WouldBlock` if nothing has arrived; otherwise the system's error.
     fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<Received>;
 
+    /// Reads as [`Network::read`] does, without asking when the bytes arrived.
+    ///
+    /// # Errors
+    /// As [`Network::read`].
+    fn read_unstamped(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(self.read(socket, buffer)?.count)
+    }
+
     /// Discards up to `count` bytes (4 MiB at most) that have arrived; none at the end of the stream.
     ///
     /// # Errors
@@ -151,6 +159,21 @@ pub trait Network {
     /// # Errors
     /// If the poller itself fails.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
+
+    /// Waits as [`Network::wait`] does. A network may save a reading of its clock and take its last one instead, so that it waits
+    /// longer by the time since then.
+    ///
+    /// # Errors
+    /// As [`Network::wait`].
+    fn wait_about(&mut self, deadline: Instant, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.wait(Some(deadline), ready)
+    }
+
+    /// Sleeps until `deadline`, and does not wake for sockets. A signal may end it before. Returns false, at once, if the
+    /// network cannot do that.
+    fn sleep(&mut self, _deadline: Instant) -> bool {
+        false
+    }
 
     /// Returns the readiness of the socket connected under `key`, even if no wait has reported it yet. A network whose
     /// waits report every ready socket need not implement this.

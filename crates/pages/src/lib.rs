@@ -105,7 +105,7 @@ fn named_page(document: &Document, names: &Names) -> String {
         times: tables::times(document),
         slowest: SlowestCalls::of(
             &summary.slowest,
-            plan.recording.clock,
+            plan.times_by_kernel(),
             only_cause(plan, summary).as_deref(),
         ),
         groups: summary.groups.as_ref().map(tables::groups),

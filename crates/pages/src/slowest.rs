@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{ReplyClock, secrets};
+use httperf_plan::secrets;
 use httperf_report::cut;
 use httperf_report::number::{count, fixed, grouped, ratio, time};
 use httperf_stats::SlowCall;
@@ -56,11 +56,11 @@ pub(super) struct Phase {
 impl SlowestCalls {
     /// Creates the table; `None` if there are no calls.
     /// `failure`: the only kind of failure of the run, so that it is known of each call.
-    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock, failure: Option<&str>) -> Option<Self> {
+    pub(super) fn of(calls: &[SlowCall], by_kernel: bool, failure: Option<&str>) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {
-            rows: shown.iter().map(|call| Row::of(call, longest, clock, failure)).collect(),
+            rows: shown.iter().map(|call| Row::of(call, longest, by_kernel, failure)).collect(),
             longest: time(longest.as_secs_f64() * 1e3),
             left_out: calls.len() - shown.len(),
             has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
@@ -72,12 +72,12 @@ impl SlowestCalls {
 }
 
 impl Row {
-    fn of(call: &SlowCall, longest: Duration, clock: ReplyClock, failure: Option<&str>) -> Self {
+    fn of(call: &SlowCall, longest: Duration, by_kernel: bool, failure: Option<&str>) -> Self {
         let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
         // Time after the last known instant of a call without a reply.
         let unanswered = call.latency.saturating_sub(known);
         // The last part of a reply's time, which may extend into the time of the status line.
-        let part_unread = call.receive_lag.filter(|_| clock == ReplyClock::Program);
+        let part_unread = call.receive_lag.filter(|_| !by_kernel);
         let unread = part_unread.unwrap_or_default();
         let unread_of_response = unread.saturating_sub(call.transfer.unwrap_or_default());
         let parts = [

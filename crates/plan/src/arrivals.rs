@@ -179,6 +179,12 @@ impl Phased {
 }
 
 impl Arrivals {
+    /// Returns whether arrivals have times of their own: an open loop.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        !matches!(self, Self::Sequential | Self::Concurrent(_))
+    }
+
     /// Returns the same kind of arrivals scaled to `rate` per second, which must be finite and above 0. A closed loop
     /// becomes constant intervals; for phases, the rate is the mean over all of them.
     #[must_use]

@@ -80,6 +80,7 @@ impl Plan {
             recording: Recording::default(),
             threads: None,
             spin: false,
+            slack: Duration::ZERO,
             watch: Watch::default(),
             limits: Limits::default(),
             secrets_left_out: false,
@@ -183,6 +184,8 @@ impl PlanBuilder {
         threads: Option<NonZeroU32>,
         /// Sets whether to busy-poll shortly before each due instant; sleeps by default.
         spin: bool,
+        /// Sets the time by which arrivals may be late so that they start together; none by default.
+        slack: Duration,
         /// Sets the output to print during the run; none by default.
         watch: Watch,
         /// Sets the bounds on memory, retries and work that a peer or a plan may cause.

@@ -131,6 +131,10 @@ pub struct PlanFields {
     pub threads: Option<NonZeroU32>,
     /// Busy-polls shortly before each due instant instead of sleeping.
     pub spin: bool,
+    /// The time by which arrivals may be late so that they start together, in nanoseconds. 0 by default.
+    #[serde(rename = "slack_ns", with = "crate::nanos", default)]
+    #[schemars(with = "u64")]
+    pub slack: Duration,
     /// The output to print during the run.
     pub watch: Watch,
     /// The bounds on memory, retries and work that a peer or a plan may cause.
@@ -142,6 +146,16 @@ pub struct PlanFields {
 }
 
 impl PlanFields {
+    /// Returns whether the clock of the kernel times replies that it has stamped.
+    #[must_use]
+    pub fn times_by_kernel(&self) -> bool {
+        match self.recording.clock {
+            ReplyClock::Program => false,
+            ReplyClock::Kernel => true,
+            ReplyClock::Auto => self.arrivals.is_scheduled() && self.recording.detail,
+        }
+    }
+
     /// Returns whether connections begin over TCP, and may go over QUIC once a server has offered HTTP/3.
     #[must_use]
     pub fn learns_alt_svc(&self) -> bool {
@@ -352,6 +366,7 @@ impl HttpVersion {
     }
 
     /// Returns true if calls may have streams of their own: over HTTP/2 and HTTP/3.
+    #[inline]
     #[must_use]
     pub fn may_have_streams(self) -> bool {
         self.may_be_http2() || self == Self::Http3

@@ -60,7 +60,7 @@ pub struct Recording {
 
 impl Default for Recording {
     fn default() -> Self {
-        Self { detail: true, split: None, slowest: 3, clock: ReplyClock::Program, kernel_sends: None }
+        Self { detail: true, split: None, slowest: 3, clock: ReplyClock::Auto, kernel_sends: None }
     }
 }
 
@@ -73,6 +73,8 @@ impl Recording {
 }
 
 /// The clock that times the status line and the end of a reply.
+///
+/// The default is that of documents which do not name one; that of plans is [`ReplyClock::Auto`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyClock {
@@ -81,6 +83,9 @@ pub enum ReplyClock {
     Program,
     /// The instant at which the kernel received the last segment; without a time stamp, as [`ReplyClock::Program`].
     Kernel,
+    /// As [`ReplyClock::Kernel`] where arrivals have a schedule, if the kernel stamps what it receives; otherwise as
+    /// [`ReplyClock::Program`].
+    Auto,
 }
 
 /// The property that splits calls into classes in a report.

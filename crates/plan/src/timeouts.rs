@@ -40,6 +40,7 @@ impl Timeouts {
 
     /// Returns the time limit from the end of a request to its reply: the sum of both, or `None` if neither is set. If
     /// only the reply has no limit, it is `Duration::MAX`, so that it replaces the request's limit.
+    #[inline]
     #[must_use]
     pub fn reply(&self) -> Option<Duration> {
         match self.think_timeout {

@@ -55,15 +55,20 @@ impl Display for Details<'_> {
 /// Number of replies timed by the kernel's clock, and of those that are not.
 fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
     let receive = &document.summary.receive;
-    if document.plan.recording.clock != ReplyClock::Kernel {
+    let stamped = receive.lag.moments.count();
+    let is_asked = document.plan.recording.clock == ReplyClock::Kernel;
+    if !is_asked && (stamped == 0 || !document.plan.times_by_kernel()) {
         return Ok(());
     }
-    writeln!(
+    write!(
         f,
-        "\nClock: {} replies end when the kernel received them, {} when they were read",
-        receive.lag.moments.count(),
+        "\nClock: {stamped} replies end when the kernel received them, {} when they were read",
         receive.unstamped
-    )
+    )?;
+    match receive.read_late {
+        0 => writeln!(f),
+        late => writeln!(f, "; {late} were read at the next arrival"),
+    }
 }
 
 /// Number of calls stamped by the kernel, and of those with a result.

@@ -1,36 +1,29 @@
 //! Receive lag: time between the kernel's receipt of a reply and the program's read.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Timing;
 use crate::merge::merge_fields;
 
-/// Receive lag of the replies that the kernel stamped.
+/// Receive lag of the replies that the kernel stamped. In a closed loop by the program's clock it is asked of one read in 16.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiveFigures {
     /// From the kernel's receipt of the segment that completed a reply to the instant at which the reply
     /// counts as read. Replies read together share the lag of the last.
     pub lag: Timing,
-    /// Complete replies without a stamp.
+    /// Complete replies for which the kernel was asked and had no stamp.
     pub unstamped: u64,
+    /// Complete replies that the generator left unread until the next arrival, as nothing waited for them.
+    #[serde(default)]
+    pub read_late: u64,
     /// Number of times the wall clock, which the kernel's stamps use, was set during the run. Of several
     /// workers or machines, the largest number.
     pub clock_steps: u64,
 }
 
 impl ReceiveFigures {
-    /// Records a complete reply, with its receive lag if known.
-    pub(crate) fn add(&mut self, lag: Option<Duration>) {
-        match lag {
-            Some(lag) => self.lag.add(lag),
-            None => self.unstamped += 1,
-        }
-    }
-
-    /// Share of complete replies with a known lag; `None` if there are no replies.
+    /// Share of the replies with a known lag among those of which the kernel was asked; `None` if there are none.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
         let stamped = self.lag.moments.count();
@@ -40,19 +33,21 @@ impl ReceiveFigures {
 }
 
 merge_fields!(ReceiveFigures {
-    add: lag, unstamped;
+    add: lag, unstamped, read_late;
     max: clock_steps;
 });
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::merge::Merge as _;
 
     fn figures(lags: &[u64], unstamped: u64, clock_steps: u64) -> ReceiveFigures {
         let mut figures = ReceiveFigures { clock_steps, ..ReceiveFigures::default() };
-        lags.iter().for_each(|&us| figures.add(Some(Duration::from_micros(us))));
-        (0..unstamped).for_each(|_| figures.add(None));
+        lags.iter().for_each(|&us| figures.lag.add(Duration::from_micros(us)));
+        figures.unstamped = unstamped;
         figures
     }
 

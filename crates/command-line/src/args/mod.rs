@@ -140,6 +140,8 @@ pub struct Args {
     pub my_addresses: Vec<Vec<u8>>,
     /// All about the way to servers, and about sockets.
     pub sources: SourceArgs,
+    /// `--slack`, in seconds.
+    pub slack: f64,
     /// `--spin`.
     pub spin: bool,
     /// `--use-timer-cache`.
@@ -314,6 +316,7 @@ impl Default for Args {
             hog: false,
             my_addresses: Vec::new(),
             sources: SourceArgs::default(),
+            slack: 0.0,
             spin: false,
             use_timer_cache: false,
             load: LoadArgs::default(),

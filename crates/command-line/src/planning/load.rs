@@ -50,6 +50,11 @@ pub enum LoadError {
         /// The time of the last start.
         last_s: f64,
     },
+    /// A slack for arrivals that have no schedule.
+    #[error(
+        "--slack: expected a rate, as arrivals of a closed loop are due when a reply has come (--rate or --request-rate sets one)"
+    )]
+    Slack,
     /// A cap that no session fits under.
     #[error(
         "--max-open: expected at least {needed}, the connections that a session may open (--max-connections), got `{max_open}`"
@@ -152,6 +157,11 @@ pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a slack where nothing is due by itself.
+pub(super) fn check_slack(plan: &Plan) -> Result<(), LoadError> {
+    if plan.slack.is_zero() || plan.arrivals.is_scheduled() { Ok(()) } else { Err(LoadError::Slack) }
 }
 
 /// The number of threads that share the work of this plan.

@@ -175,10 +175,12 @@ fn plan_of(
         .until(args.results.until)
         .objectives(scenario::objectives(args, file, warn))
         .recording(args.results.recording())
+        .slack(pause(args.slack))
         .spin(args.spin)
         .watch(watch(args))
         .build()?;
     load::check_warmup(&plan)?;
+    load::check_slack(&plan)?;
     let threads = load::threads(args, &plan)?;
     let plan = plan.into_builder().threads(threads).build()?;
     let plan = match &args.grpc.method {

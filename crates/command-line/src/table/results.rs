@@ -144,20 +144,27 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
     }),
     Opt::with_value(
         "clock",
-        "program|kernel",
+        "auto|program|kernel",
         "ends replies when the program finds them, or when the kernel received them",
     )
-    .details(&["Default: program. With kernel, what a reply waited in this machine to be read (the \
+    .details(&[
+        "Default: auto, which is kernel at a rate, if the kernel stamps what it receives, and program in a closed loop. \
+         With kernel, what a reply waited in this machine to be read (the \
          receive lag) is no part of its latency, service, response and transfer. A reply that the kernel \
          did not stamp ends when it is found; the report says how many those are. Sessions, and the calls \
-         that follow a reply, go by the program's clock all the same."])
+         that follow a reply, go by the program's clock all the same.",
+        "At a --request-rate, where nothing depends on a reply, it is then read when the next call wakes httperf up, \
+         if that is within a millisecond. That takes less processor time and changes no latency; the report counts \
+         such replies. With program, or --spin, all are read at once.",
+    ])
     .conflicts(&[NOT_FROM_CLASSIC_RECORD.when("clock=kernel")])
     .sets(&["recording.clock"])
     .apply(|args, value| {
         args.results.clock = match value.bytes() {
             b"program" => ReplyClock::Program,
             b"kernel" => ReplyClock::Kernel,
-            _ => return Err(value.expected("program or kernel")),
+            b"auto" => ReplyClock::Auto,
+            _ => return Err(value.expected("auto, program or kernel")),
         };
         Ok(())
     }),

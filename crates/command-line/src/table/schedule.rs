@@ -78,6 +78,15 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.client = parse_client(value.bytes())?;
             Ok(())
         }),
+    Opt::with_value("slack", "X", "lets starts be late by up to X seconds, so that several go together")
+        .details(&["Default: 0. Range: up to 0.01. Those that are due within X of each other then cost one wake-up: less processor \
+             time, at the price of a lag of up to X, which the report shows and the verdict judges. Needs a rate."])
+        .sets(&["slack_ns"])
+        .apply(|args, value| {
+            let slack = value.seconds().filter(|seconds| (0.0..=SLACK_MAX).contains(seconds));
+            args.slack = slack.ok_or_else(|| value.expected("a time from 0 to 10ms"))?;
+            Ok(())
+        }),
     Opt::flag("spin", "polls through the last stretch before a start instead of sleeping")
         .details(&["Starts keep closer to the schedule, at the price of a busy core."])
         .sets(&["spin"])
@@ -86,6 +95,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
 ];
+
+/// The longest slack, in seconds.
+const SLACK_MAX: f64 = 0.01;
 
 /// The most steps of a variable rate.
 const STEPS: usize = 16;

@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, clock_nanosleep_absolute, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 pub(crate) use self::alarm::Alarm;
@@ -43,6 +43,9 @@ const SECURED_EVENTS_MAX: usize = 32;
 /// The same if the system only waits in whole milliseconds.
 const COARSE_EVENTS_MAX: usize = 256;
 
+/// The number of reads that take so little time that a wait need not read the clock again for it.
+const READS_IN_PASSING: u32 = 4;
+
 /// The time before a deadline at which `--spin` stops sleeping and starts polling: longer than Linux takes to wake a
 /// thread on most machines, and short enough to leave the processor idle at moderate rates.
 const SPIN: Duration = Duration::from_micros(300);
@@ -60,6 +63,9 @@ pub struct OsNetwork {
     ports: Ports,
     /// Some server has a port that connections may come from, so that one of them may meet itself.
     may_meet_itself: bool,
+    /// The last reading of the clock, and the number of reads of sockets since then.
+    last_now: Instant,
+    reads_since: u32,
     /// The kernel's time stamps, if the plan requests and the system supports them.
     stamps: Option<Stamps>,
     /// True if stamps of sent bytes are requested, which appear as errors on a working connection.
@@ -117,6 +123,8 @@ impl OsNetwork {
             spin: plan.spin,
             ports: Ports::new(plan, Path::new("/")),
             may_meet_itself: may_meet_itself(plan),
+            last_now: now(),
+            reads_since: 0,
             stamps: if plan.recording.detail { Stamps::new() } else { None },
             stamps_sent: plan.recording.kernel_sends.is_some(),
             discarded: vec![0; DISCARD_MAX],
@@ -214,6 +222,22 @@ impl OsNetwork {
         rustix::net::connect(socket, server)
     }
 
+    /// Clears `ready`, and fills it with what the poller has found.
+    fn tell(&self, ready: &mut Vec<Ready>) {
+        ready.clear();
+        ready.extend(self.events.iter().filter(|event| event.data.u64() != STOP_KEY).map(|event| {
+            let found = event.flags;
+            let has = |flags| found.intersects(flags);
+            Ready {
+                key: event.data.u64(),
+                readable: has(epoll::EventFlags::IN),
+                writable: has(epoll::EventFlags::OUT),
+                ended: has(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP),
+                failed: self.is_failure(has(epoll::EventFlags::ERR), has(epoll::EventFlags::HUP)),
+            }
+        }));
+    }
+
     /// Returns true if a connection for which the poller reports an error has failed. A failed TCP connection has ended
     /// as well; if it has not ended, the error is a stamp.
     fn is_failure(&self, has_error: bool, has_ended: bool) -> bool {
@@ -256,6 +280,7 @@ impl Network for OsNetwork {
 
     fn now(&mut self) -> Instant {
         let now = now();
+        (self.last_now, self.reads_since) = (now, 0);
         if let Some(stamps) = &mut self.stamps {
             stamps.handle_now(now);
         }
@@ -343,6 +368,7 @@ impl Network for OsNetwork {
     }
 
     fn receive(&mut self, socket: &OwnedFd, buffer: &mut BytesMut) -> io::Result<Arrived> {
+        self.reads_since += 1;
         let arrived = httperf_sys::receive_datagrams(socket, buffer)?;
         let ecn = match arrived.ecn {
             1 => Some(Ecn::Ect1),
@@ -365,14 +391,21 @@ impl Network for OsNetwork {
     }
 
     fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
+        self.reads_since += 1;
         match &mut self.stamps {
             Some(stamps) => stamps.receive(socket, buffer, false),
-            // `recv` takes a tenth of a microsecond less than `read`.
-            None => Ok(rustix::net::recv(socket, buffer, RecvFlags::empty())?.1.into()),
+            None => Ok(self.read_unstamped(socket, buffer)?.into()),
         }
     }
 
+    fn read_unstamped(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads_since += 1;
+        // `recv` takes a tenth of a microsecond less than `read`.
+        Ok(rustix::net::recv(socket, buffer, RecvFlags::empty())?.1)
+    }
+
     fn discard(&mut self, socket: &OwnedFd, count: usize) -> io::Result<Received> {
+        self.reads_since += 1;
         let room = &mut self.discarded[..count];
         // With `MSG_TRUNC`, TCP copies nothing (tcp(7)); other sockets do.
         match &mut self.stamps {
@@ -406,12 +439,12 @@ impl Network for OsNetwork {
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
-        ready.clear();
-        if let Some(stamps) = &mut self.stamps {
-            stamps.begin_turn();
-        }
         loop {
-            let left = deadline.map(|deadline| deadline - now());
+            // A sleep has lasted until then.
+            let left = deadline.map(|deadline| match self.last_now < deadline {
+                true => deadline - now(),
+                false => Duration::ZERO,
+            });
             let is_last = match left {
                 // Sleeps until shortly before the deadline, then polls.
                 Some(left) if self.spin => {
@@ -427,22 +460,26 @@ impl Network for OsNetwork {
                 break;
             }
         }
-        for event in &self.events {
-            let (flags, key) = (event.flags, event.data.u64());
-            if key != STOP_KEY {
-                ready.push(Ready {
-                    key,
-                    readable: flags.contains(epoll::EventFlags::IN),
-                    writable: flags.contains(epoll::EventFlags::OUT),
-                    ended: flags.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP),
-                    failed: self.is_failure(
-                        flags.contains(epoll::EventFlags::ERR),
-                        flags.contains(epoll::EventFlags::HUP),
-                    ),
-                });
-            }
-        }
+        self.tell(ready);
         Ok(())
+    }
+
+    fn wait_about(&mut self, deadline: Instant, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let since = if self.reads_since > READS_IN_PASSING { now() } else { self.last_now };
+        self.poll(Some(deadline - since))?;
+        self.tell(ready);
+        Ok(())
+    }
+
+    fn sleep(&mut self, deadline: Instant) -> bool {
+        let until = Timespec {
+            tv_sec: (deadline.as_nanos() / 1_000_000_000).cast_signed(),
+            tv_nsec: (deadline.as_nanos() % 1_000_000_000).cast_signed(),
+        };
+        // A signal asks the run to stop: there is nothing to sleep for any more.
+        let _: Result<(), Errno> = clock_nanosleep_absolute(ClockId::Monotonic, &until);
+        self.last_now = self.last_now.max(deadline);
+        true
     }
 
     fn readiness(&mut self, socket: &OwnedFd, key: u64) -> Ready {

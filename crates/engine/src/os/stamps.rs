@@ -1,7 +1,7 @@
 //! The kernel's time stamps as instants of the run's clock.
 //!
 //! The kernel stamps received segments by the wall clock, whereas a run uses the monotonic clock. Both are read once a
-//! turn, one right after the other. As long as the wall clock is not set, their difference is constant, since their
+//! millisecond, one right after the other. As long as the wall clock is not set, their difference is constant, since their
 //! rates are corrected alike.
 
 use std::io;
@@ -18,6 +18,9 @@ use crate::{Received, SentStamp};
 /// The change of the clocks' difference above which the wall clock was set.
 const STEP: Duration = Duration::from_millis(1);
 
+/// The time between two comparisons of the clocks. If the wall clock is set, stamps may be wrong for so long.
+const COMPARED_EVERY: Duration = Duration::from_millis(1);
+
 /// The time between two measurements of the clocks' difference.
 const MEASURED_EVERY: Duration = Duration::from_secs(1);
 
@@ -33,8 +36,8 @@ pub(super) struct Stamps {
     /// starting and ending this with each connection would cost more than the stamps.
     _switch: OwnedFd,
     clocks: Clocks,
-    /// True if the clocks were not compared in this turn.
-    is_uncompared: bool,
+    /// The instant from which the clocks are to be compared again.
+    compare_at: Instant,
 }
 
 impl Stamps {
@@ -44,19 +47,15 @@ impl Stamps {
             rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                 .ok()?;
         httperf_sys::stamp_received(&socket).ok()?;
-        Some(Self { _switch: socket, clocks: Clocks::new(read_both()), is_uncompared: false })
-    }
-
-    /// Starts a turn, in which the clocks are compared again.
-    pub(super) fn begin_turn(&mut self) {
-        self.is_uncompared = true;
+        Some(Self { _switch: socket, clocks: Clocks::new(read_both()), compare_at: Instant::default() })
     }
 
     /// Handles a reading of the run's clock.
+    #[inline]
     pub(super) fn handle_now(&mut self, now: Instant) {
         self.clocks.now = now;
-        if self.is_uncompared {
-            self.is_uncompared = false;
+        if now >= self.compare_at {
+            self.compare_at = now + COMPARED_EVERY;
             self.clocks.compare(Readings { now, wall: wall_clock() }, read_both);
         }
     }
@@ -263,7 +262,7 @@ mod tests {
     fn the_clocks_of_this_machine_are_compared_without_a_step() {
         let Some(mut stamps) = Stamps::new() else { return };
         for _ in 0..1000 {
-            stamps.begin_turn();
+            stamps.compare_at = Instant::default();
             stamps.handle_now(now());
         }
         assert_eq!(stamps.clock_steps(), 0);

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The clock is read once a turn, every few events to see whether an arrival is due, and once for each connect and each
-//! write, whose instants are reported.
+//! write, whose instants are reported. Where nothing depends on replies, the worker sleeps for the schedule alone, and reads what
+//! has arrived when an arrival wakes it (`connections/late.rs`).
 
 mod connections;
 mod dispatch;
@@ -52,6 +53,9 @@ const READ_SIZE: usize = 64 * 1024;
 /// The delay of a wake-up that counts as a pause of the worker: it has not seen the events of that time.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// The longest time for which replies are left unread: a longer one saves little, and is a pause.
+const LATE_MAX: Duration = PAUSE;
+
 /// The longest sleep of a worker, so that it notices when it was kept from running.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
 
@@ -80,6 +84,14 @@ pub struct Worker<'a, N: Network> {
     ticks: Ticks,
     /// Time from the start to the beginning.
     begun_late: Duration,
+}
+
+/// The instant until which a worker waits.
+#[derive(Clone, Copy)]
+struct Next {
+    at: Instant,
+    /// Something of the load is due then, so that being late is being late with it.
+    is_offered: bool,
 }
 
 impl<N: Network> std::fmt::Debug for Worker<'_, N> {
@@ -164,17 +176,20 @@ impl<'a, N: Network> Worker<'a, N> {
         let mut now = self.connections.now();
         while !self.is_finished() {
             let wake_at = now + SLEEP_MAX;
-            let deadline = self.next_instant(wake_at);
+            let next = self.next_instant(wake_at);
             // Where there is more to do already, a turn should not take longer than a sleep may.
-            let wake_at = if deadline > now { deadline } else { wake_at };
-            self.connections.network().wait(Some(deadline), &mut ready)?;
+            let wake_at = if next.at > now { next.at } else { wake_at };
+            let reads_late = self.wait(now, next, &mut ready)?;
             now = self.connections.now();
             let is_late = now - wake_at > PAUSE;
             if is_late {
                 self.run.recorder.paused_for(now - wake_at);
             }
-            self.connections.begin_turn(if is_late { wake_at } else { now });
+            self.connections.begin_turn(if is_late { wake_at } else { now }, reads_late);
             self.change_phase(now);
+            if reads_late {
+                self.handle_ends(&mut ready, now);
+            }
             self.start_due(now);
             self.fire_timers(now);
             let mut handled = 0;
@@ -209,16 +224,52 @@ impl<'a, N: Network> Worker<'a, N> {
     }
 
     /// Returns the instant at which the loop must wake if nothing becomes ready: `latest`, or one that is due before.
-    fn next_instant(&mut self, latest: Instant) -> Instant {
+    fn next_instant(&mut self, latest: Instant) -> Next {
         let start = self.run.start();
         if self.connections.has_unread() {
-            return start;
+            return Next { at: start, is_offered: false };
         }
         let sooner = |at: Instant, other: Option<Instant>| other.map_or(at, |other| at.min(other));
-        let next = sooner(latest, self.dispatch.next_instant(start, &self.phases, &self.run));
-        let next = sooner(next, self.connections.next_deadline());
+        let offered = self.dispatch.next_instant(start, &self.phases, &self.run);
+        let next = sooner(latest, self.connections.next_deadline());
         let next = sooner(next, self.phases.next_change());
-        self.ticks.next(next, &self.phases, &self.run)
+        let next = self.ticks.next(next, &self.phases, &self.run);
+        match offered {
+            Some(offered) if offered <= next => Next { at: offered, is_offered: true },
+            _ => Next { at: next, is_offered: false },
+        }
+    }
+
+    /// Waits until then, or until a socket is ready. Returns whether it did not wait for sockets, as nothing depends on what
+    /// arrives meanwhile.
+    fn wait(&mut self, now: Instant, next: Next, ready: &mut Vec<Ready>) -> io::Result<bool> {
+        let Next { at, is_offered } = next;
+        let plan = self.run.plan;
+        if !is_offered && !plan.spin {
+            self.connections.network().wait_about(at, ready)?;
+            return Ok(false);
+        }
+        let reads_late = is_offered
+            && at > now
+            && at - now <= LATE_MAX + plan.slack
+            && self.connections.may_read_late(&self.run)
+            && !self.dispatch.awaits_replies(&self.run)
+            && self.connections.network().sleep(at);
+        self.connections.network().wait(Some(at), ready)?;
+        Ok(reads_late)
+    }
+
+    /// Handles the sockets that the server has closed while the worker did not listen, so that no arrival goes to one of them.
+    fn handle_ends(&mut self, ready: &mut Vec<Ready>, now: Instant) {
+        let mut handled = 0;
+        ready.retain(|event| {
+            let has_ended = event.ended || event.failed;
+            if has_ended {
+                self.handle_ready(event, now);
+                self.look_for_arrivals(&mut handled);
+            }
+            !has_ended
+        });
     }
 
     /// Has dispatch act, and handles the events that come of it.
@@ -342,7 +393,7 @@ impl<'a, N: Network> Worker<'a, N> {
             let deadline = self.connections.next_deadline().map_or(end, |deadline| deadline.min(end));
             self.connections.network().wait(Some(deadline), &mut ready)?;
             now = self.connections.now();
-            self.connections.begin_turn(now);
+            self.connections.begin_turn(now, false);
             ready.iter().for_each(|event| self.handle_ready(event, now));
             self.read_on();
             self.fire_deadlines(now);
@@ -373,6 +424,9 @@ impl<'a, N: Network> Worker<'a, N> {
                 Phase::Measured => {
                     // A worker that wakes up late still starts the arrivals that were due just before the end.
                     self.start_due(now);
+                    while self.dispatch.holds_back(at, &self.phases, &self.run) {
+                        self.start_due(now);
+                    }
                     let was_full = self.dispatch.is_full(&self.run);
                     self.phases.end_measuring(now, &self.connections.network().counters(), was_full);
                     if self.phases.begin_draining() {
@@ -391,7 +445,11 @@ impl<'a, N: Network> Worker<'a, N> {
         let was_full = self.dispatch.is_full(&self.run);
         let measured = self.phases.finish(now, &self.connections.network().counters(), was_full);
         self.dispatch.record_unfinished(&mut self.run, now);
-        self.dispatch.record_missed(measured.end, measured.was_full, &mut self.run, now);
+        // What a run that is told to end has let wait for others is not missed.
+        let waiting =
+            if self.connections.network().stop_requested() { self.run.plan.slack } else { Duration::ZERO };
+        let due = Instant::from_nanos(measured.end.as_nanos().saturating_sub(waiting.as_nanos() as u64));
+        self.dispatch.record_missed(due, measured.was_full, &mut self.run, now);
         let (dispatch, _, mut cx) = self.parts(now);
         dispatch.close_idle(&mut cx);
         self.connections.record_counts(now, &mut self.run);

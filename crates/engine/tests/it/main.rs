@@ -9,6 +9,7 @@ mod grpc;
 mod hostile;
 mod http2;
 mod http3;
+mod late;
 mod load;
 mod proxied;
 mod random_scenarios;

@@ -35,6 +35,11 @@ fn late() -> Link {
     Link { latency: ms(1), stamps: true, late: LATE, ..Link::default() }
 }
 
+/// Connections one after the other. Their calls are listed, so that the kernel is asked about each.
+fn watched(count: u64, calls: u64, burst: u64) -> Plan {
+    connections(count, calls, burst).with(|plan| plan.watch.calls = true)
+}
+
 fn ok() -> impl Peer {
     HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "hello"))])
 }
@@ -57,12 +62,12 @@ fn check_late(summary: &Summary, replies: u64) {
 
 #[test]
 fn a_late_worker_tells_how_long_replies_waited_for_it() {
-    let summary = simulated(&connections(20, 3, 1), late(), ok());
+    let summary = simulated(&watched(20, 3, 1), late(), ok());
     check_late(&summary, 60);
     let latency = &summary.calls_with(CallOutcome::Success).service.moments;
     assert_eq!((latency.min(), latency.max()), (0.0052, 0.0052), "it is a part of what was measured");
     assert!(summary.slowest.iter().all(|call| call.receive_lag == Some(LATE)), "{:?}", summary.slowest);
-    let punctual = simulated(&connections(20, 3, 1), Link { late: Duration::ZERO, ..late() }, ok());
+    let punctual = simulated(&watched(20, 3, 1), Link { late: Duration::ZERO, ..late() }, ok());
     assert_eq!((punctual.receive.lag.moments.count(), punctual.receive.lag.moments.max()), (60, 0.0));
 }
 
@@ -73,14 +78,14 @@ fn the_last_segment_of_a_reply_is_the_one_that_counts() {
         let (first, last) = whole.split_at(whole.len() - 3);
         vec![Action::Send(ms(2), first.to_vec()), Action::Send(ms(2) + LATE / 2, last.to_vec())]
     });
-    let summary = simulated(&connections(5, 1, 1), late(), peer);
+    let summary = simulated(&watched(5, 1, 1), late(), peer);
     let lags = &summary.receive.lag.moments;
     assert_eq!((lags.count(), lags.min(), lags.max()), (5, 0.0006, 0.0006), "both were read at once");
 }
 
 #[test]
 fn what_is_not_stamped_is_counted_and_not_guessed() {
-    let summary = simulated(&connections(20, 3, 1), Link { stamps: false, ..late() }, ok());
+    let summary = simulated(&watched(20, 3, 1), Link { stamps: false, ..late() }, ok());
     assert_eq!((summary.receive.unstamped, summary.receive.share_stamped()), (60, Some(0.0)));
     assert!(summary.receive.lag.is_empty());
     assert!(summary.slowest.iter().all(|call| call.receive_lag.is_none()));
@@ -88,13 +93,28 @@ fn what_is_not_stamped_is_counted_and_not_guessed() {
     let peer = HttpPeer::new(|_| {
         vec![Action::Send(ms(1), b"HTTP/1.0 200 OK\r\n\r\nhello".to_vec()), Action::Close(ms(1))]
     });
-    let summary = simulated(&connections(4, 1, 1), late(), peer);
+    let summary = simulated(&watched(4, 1, 1), late(), peer);
     assert_eq!((summary.replies, summary.receive.unstamped), (4, 4));
 }
 
 #[test]
+fn in_a_closed_loop_by_the_programs_clock_the_kernel_is_asked_of_one_read_in_sixteen() {
+    let plan = connections(1, 160, 1);
+    let asked = |plan: &Plan, link| {
+        let receive = simulated(plan, link, ok()).receive;
+        (receive.lag.moments.count(), receive.unstamped)
+    };
+    let (sampled, none) = asked(&plan, late());
+    assert!((5..20).contains(&sampled) && none == 0, "{sampled}");
+    assert_eq!(asked(&plan, Link { stamps: false, ..late() }), (0, sampled));
+    assert_eq!(asked(&by_kernel(plan.clone()), late()), (160, 0));
+    let at_a_rate = plan.with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.1 });
+    assert_eq!(asked(&at_a_rate, late()), (160, 0));
+}
+
+#[test]
 fn without_the_full_record_there_is_no_receive_lag() {
-    let mut plan = connections(20, 3, 1);
+    let mut plan = watched(20, 3, 1);
     plan.change(|plan| plan.recording.detail = false);
     let summary = simulated(&plan, late(), ok());
     assert_eq!((summary.replies, summary.receive.unstamped), (60, 0));
@@ -103,14 +123,14 @@ fn without_the_full_record_there_is_no_receive_lag() {
 
 #[test]
 fn over_tls_it_is_the_segment_that_completes_the_record() {
-    let plan = connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default()));
+    let plan = watched(4, 3, 1).with(|plan| plan.tls = Some(Tls::default()));
     let server = TlsPeer::new(ok(), tls_server().build(), Goodbye::Said);
     check_late(&simulated(&plan, late(), server), 12);
 }
 
 #[test]
 fn over_http2_each_stream_has_its_own() {
-    let mut plan = connections(4, 6, 3);
+    let mut plan = watched(4, 6, 3);
     plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
@@ -122,7 +142,7 @@ fn over_http3_each_stream_has_its_own() {
     let peer = || {
         Http3Peer::new(|_: &StreamSeen| vec![Http3Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))])
     };
-    let plan = crate::http3::over_http3(connections(4, 6, 3));
+    let plan = crate::http3::over_http3(watched(4, 6, 3));
     let summary = simulated(&plan, late(), peer());
     check_late(&summary, 24);
     let by_kernel = simulated(&by_kernel(plan), late(), peer());
@@ -145,7 +165,7 @@ fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_whe
             vec![Action::Send(ms(2), first.to_vec()), Action::Send(ms(7), last.to_vec())]
         })
     };
-    let summary = simulated(&by_kernel(connections(5, 4, 1)), late(), peer());
+    let summary = simulated(&by_kernel(watched(5, 4, 1)), late(), peer());
     check_late(&summary, 20);
     let clocks = summary.calls_with(CallOutcome::Success);
     let all = |timing: &Timing| (timing.moments.count(), timing.moments.min(), timing.moments.max());
@@ -156,17 +176,17 @@ fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_whe
     let first = &clocks.latency.moments;
     assert_eq!((first.min(), summary.wait.moments.min()), (0.009, 0.0));
     // A link without stamps: as by the program's clock.
-    let summary = simulated(&by_kernel(connections(5, 4, 1)), Link { stamps: false, ..late() }, peer());
+    let summary = simulated(&by_kernel(watched(5, 4, 1)), Link { stamps: false, ..late() }, peer());
     assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.min(), 0.0102);
 }
 
 #[test]
 fn by_the_kernels_clock_it_is_the_same_over_tls_and_http2() {
-    let plan = by_kernel(connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())));
+    let plan = by_kernel(watched(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())));
     let summary = simulated(&plan, late(), TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
     check_late(&summary, 12);
     assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.max(), 0.004);
-    let mut plan = by_kernel(connections(4, 6, 3));
+    let mut plan = by_kernel(watched(4, 6, 3));
     plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
@@ -195,7 +215,7 @@ fn check_kernel(summary: &Summary, asked: u64, service: f64) {
 
 #[test]
 fn from_kernel_to_kernel_nothing_of_this_machine_counts() {
-    let (plan, link) = asking(connections(20, 3, 1), 1);
+    let (plan, link) = asking(watched(20, 3, 1), 1);
     let summary = simulated(&plan, link, ok());
     check_late(&summary, 60);
     check_kernel(&summary, 60, 0.004);
@@ -205,17 +225,17 @@ fn from_kernel_to_kernel_nothing_of_this_machine_counts() {
 #[test]
 fn only_every_nth_call_is_asked_about() {
     for (every, asked) in [(2, 30), (7, 9), (60, 1), (1000, 1)] {
-        let (plan, link) = asking(connections(20, 3, 1), every);
+        let (plan, link) = asking(watched(20, 3, 1), every);
         check_kernel(&simulated(&plan, link, ok()), asked, 0.004);
     }
-    let summary = simulated(&connections(20, 3, 1), late(), ok());
+    let summary = simulated(&watched(20, 3, 1), late(), ok());
     assert_eq!(summary.kernel, None);
 }
 
 #[test]
 fn requests_that_are_written_together_have_one_stamp() {
     // Three at once, the last of which goes with the others.
-    let (plan, link) = asking(connections(10, 6, 3), 2);
+    let (plan, link) = asking(watched(10, 6, 3), 2);
     let summary = simulated(&plan, link, ok());
     assert_eq!(summary.replies, 60);
     check_kernel(&summary, 30, 0.004);
@@ -223,10 +243,10 @@ fn requests_that_are_written_together_have_one_stamp() {
 
 #[test]
 fn over_tls_and_http2_the_kernel_is_asked_as_well() {
-    let (plan, link) = asking(connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())), 1);
+    let (plan, link) = asking(watched(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())), 1);
     let summary = simulated(&plan, link, TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
     check_kernel(&summary, 12, 0.004);
-    let (mut plan, link) = asking(connections(4, 6, 3), 1);
+    let (mut plan, link) = asking(watched(4, 6, 3), 1);
     plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
@@ -235,7 +255,7 @@ fn over_tls_and_http2_the_kernel_is_asked_as_well() {
 
 #[test]
 fn what_the_kernel_says_nothing_about_is_counted() {
-    let (plan, link) = asking(connections(20, 3, 1), 1);
+    let (plan, link) = asking(watched(20, 3, 1), 1);
     for (link, knows_sends) in
         [(Link { send_lag: None, ..link }, false), (Link { stamps: false, ..link }, true)]
     {
@@ -248,7 +268,7 @@ fn what_the_kernel_says_nothing_about_is_counted() {
 
 #[test]
 fn replies_to_what_was_due_in_the_warm_up_are_kept_apart() {
-    let plan = connections(1000, 1, 1).with(|plan| {
+    let plan = watched(1000, 1, 1).with(|plan| {
         plan.arrivals = Arrivals::Deterministic { period: 0.1 };
         plan.runtime = Some(ms(2000));
         plan.phases = Phases { warmup: ms(1000), drain: ms(500) };
@@ -270,7 +290,7 @@ proptest! {
             ..late()
         };
         let peer = HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", &"x".repeat(5000)))]);
-        let summary = simulated(&asking(connections(10, 4, 2), 1).0, link, peer);
+        let summary = simulated(&asking(watched(10, 4, 2), 1).0, link, peer);
         let receive = &summary.receive;
         prop_assert_eq!(receive.lag.moments.count(), if is_stamped { 40 } else { 0 });
         prop_assert_eq!(receive.unstamped, if is_stamped { 0 } else { 40 });
@@ -384,7 +404,7 @@ fn answer(mut connection: impl Read + Write, requests: u32, size: usize) {
 
 /// Calls one after the other over one connection.
 fn calls(endpoint: Endpoint, count: u64) -> Plan {
-    let mut plan = connections(1, count, 1);
+    let mut plan = watched(1, count, 1);
     plan.change(|plan| plan.targets[0].endpoint = endpoint);
     plan
 }

@@ -26,12 +26,15 @@ const FILES: &str =
 fn options(random: &mut impl Rng) -> String {
     let rate = random.random_range(50..600);
     let few = random.random_range(2..6);
-    let workload = match random.random_range(0..6) {
+    let workload = match random.random_range(0..8) {
         0 => format!("--rate {rate} --num-calls {few} --burst-length {}", random.random_range(1..3)),
         1 => format!("--period e{} --num-calls {few}", 1.0 / f64::from(rate)),
         2 => format!("--rate {rate} --concurrency {few}"),
         3 => format!("--concurrency {few} --call-pause 0.0{}", random.random_range(1..4)),
         4 => format!("--request-rate {rate} --concurrency {few}"),
+        // Replies are read late, and arrivals go together.
+        5 => format!("--request-rate {} --concurrency 32", 5 * rate),
+        6 => format!("--request-rate {} --concurrency 32 --slack 0.00{few}", 5 * rate),
         _ => format!("--wsess=1000,{few},0.02 --rate {} --burst-length 2", rate / 10 + 1),
     };
     let mut pick = |choices: &[&str]| (*choices.choose(random).expect("there are some")).to_owned();
@@ -43,6 +46,7 @@ fn options(random: &mut impl Rng) -> String {
         &pick(&["--timeout 0.1", "--timeout 2"]),
         &pick(&["", "--threads 1", "--threads 2"]),
         &pick(&["", "--kernel-sends 1", "--kernel-sends 3"]),
+        &pick(&["", "--clock=program", "--clock=kernel"]),
     ]
     .join(" ")
 }

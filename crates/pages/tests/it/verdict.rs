@@ -20,8 +20,12 @@ fn timing(values: impl IntoIterator<Item = f64>) -> Timing {
     timing
 }
 
+/// A plan with a rate, by the program's clock.
 fn scheduled() -> Plan {
-    connections(2000, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.005 })
+    connections(2000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.005 };
+        plan.recording.clock = ReplyClock::Program;
+    })
 }
 
 /// 2,000 calls at 200 per second, each of 4 ms, started 20 µs late, on an otherwise idle machine.
@@ -169,6 +173,32 @@ fn with_the_kernel_s_clock_missing_stamps_count_and_receive_lag_does_not() {
     check_plan(&["SUSPECT clock set"], &plan, |summary| {
         lags(summary, 0);
         summary.receive.clock_steps = 1;
+    });
+}
+
+#[test]
+fn at_a_rate_the_kernels_clock_is_the_default_and_few_missing_stamps_are_no_news() {
+    let plan = scheduled().with(|plan| plan.recording.clock = ReplyClock::Auto);
+    let lags = |summary: &mut Summary, unstamped: u64| {
+        summary.receive.lag = timing((0..2000 - unstamped).map(|_| 30.0));
+        summary.receive.unstamped = unstamped;
+    };
+    check_plan(&[], &plan, |summary| lags(summary, 0));
+    check_plan(&[], &plan, |summary| lags(summary, 90));
+    check_plan(&["INVALID receive lag", "VALID unstamped"], &plan, |summary| lags(summary, 300));
+    check_plan(&[], &plan, |summary| lags(summary, 2000));
+    check_plan(&["SUSPECT clock set"], &plan, |summary| {
+        lags(summary, 0);
+        summary.receive.clock_steps = 1;
+    });
+    // Where calls wait for replies, they wait for these to be read.
+    let several = plan.clone().with(|plan| plan.workload = connections(2000, 3, 1).workload.clone());
+    check_plan(&["INVALID receive lag"], &several, |summary| lags(summary, 0));
+    // A closed loop goes by the program's clock.
+    let plan = connections(2000, 1, 1).with(|plan| plan.recording.clock = ReplyClock::Auto);
+    check_plan(&["INVALID receive lag"], &plan, |summary| {
+        summary.lag = Timing::default();
+        lags(summary, 0);
     });
 }
 

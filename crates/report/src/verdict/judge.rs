@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan, ReplyClock, Resumption, Workload};
+use httperf_plan::{Plan, ReplyClock, Resumption, Workload};
 use httperf_stats::{CallOutcome, Failure, HandshakeKind, Merge as _, Summary, Timing, samples_needed};
 
 use super::{Finding, Level, Reason, Verdict};
@@ -108,7 +108,7 @@ pub(crate) fn verdict_of_fleet(plan: &Plan, summary: &Summary, fleet: Option<&Fl
 
 /// Judges whether the generator kept its schedule.
 fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
-    let is_scheduled = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
+    let is_scheduled = plan.arrivals.is_scheduled();
     let is_late = summary.lag.quantile(0.99).is_some_and(|lag| lag >= LAG_FROM);
     let seconds = summary.duration.as_secs_f64();
     let usage = &summary.usage;
@@ -142,7 +142,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     // Replies that are not as they should be were read as well.
     let mut replied = latency.clone();
     replied.merge(&summary.calls_with(CallOutcome::Unexpected).latency);
-    judge_reading(plan.recording.clock, summary, &replied, add);
+    judge_reading(plan, summary, &replied, add);
     judge_arrivals(summary, add);
     if let Some((level, finding)) = places::judge(plan, summary, latency) {
         add(level, finding);
@@ -156,28 +156,39 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     judge_feeds(plan, summary, add);
 }
 
+/// The share of replies without a stamp from which it is told where none was asked for: the kernel begins to stamp a little
+/// after it is told to.
+const UNSTAMPED_TOLD: f64 = 0.05;
+
 /// Judges whether replies were read as soon as they came.
-fn judge_reading(
-    clock: ReplyClock,
-    summary: &Summary,
-    latency: &Timing,
-    add: &mut impl FnMut(Level, Finding),
-) {
+fn judge_reading(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
     let receive = &summary.receive;
-    if clock == ReplyClock::Kernel {
-        // Latencies exclude the lag. Replies without a stamp are timed differently from the rest.
-        if let Some(share) = receive.share_stamped().map(|share| 1.0 - share)
-            && share > 0.0
-        {
-            add(level_of_share(share), Finding::Unstamped { replies: receive.unstamped, share });
+    let unstamped = receive.share_stamped().map_or(0.0, |share| 1.0 - share);
+    let is_asked = plan.recording.clock == ReplyClock::Kernel;
+    let by_kernel = is_asked || plan.times_by_kernel() && unstamped < 1.0;
+    if by_kernel {
+        // Replies without a stamp are timed differently from the rest.
+        let (level, from) =
+            if is_asked { (level_of_share(unstamped), 0.0) } else { (Level::Valid, UNSTAMPED_TOLD) };
+        if unstamped > from {
+            add(level, Finding::Unstamped { replies: receive.unstamped, share: unstamped });
         }
-    } else if let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
-        lag_against(&receive.lag, latency)
+    }
+    // Latencies by the kernel's clock exclude the lag. Where a call waits for a reply, it delays the call.
+    let delays_calls = match &plan.workload {
+        Workload::Calls(_) | Workload::Replay(_) => false,
+        Workload::Connections(connections) => connections.calls > 1,
+        Workload::Sessions(_) | Workload::Scenarios(_) => true,
+    };
+    let is_harmless = !delays_calls && unstamped <= UNSTAMPED_TOLD;
+    if !(is_asked || by_kernel && is_harmless)
+        && let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
+            lag_against(&receive.lag, latency)
     {
         add(level, Finding::ReceiveLag { quantile, lag_ms, latency_ms });
     }
     if receive.clock_steps > 0 {
-        let level = if clock == ReplyClock::Kernel { Level::Suspect } else { Level::Valid };
+        let level = if by_kernel { Level::Suspect } else { Level::Valid };
         add(level, Finding::ClockSet { times: receive.clock_steps });
     }
 }

@@ -360,6 +360,16 @@ impl Recorder {
         }
     }
 
+    /// Records a complete reply for which the kernel was asked and had no stamp.
+    pub fn unstamped(&mut self, due: Instant) {
+        self.of(due).receive.unstamped += 1;
+    }
+
+    /// Records a complete reply that was left unread on purpose.
+    pub fn read_late(&mut self, due: Instant) {
+        self.of(due).receive.read_late += 1;
+    }
+
     /// Records a status line, this long after the first byte of its request.
     pub fn reply_started(&mut self, due: Instant, status: u16, response: Duration) {
         let summary = self.of(due);
@@ -417,7 +427,9 @@ impl Recorder {
         }
         let summary = self.of(sample.intended);
         if sample.status.is_some() {
-            summary.receive.add(sample.receive_lag);
+            if let Some(lag) = sample.receive_lag {
+                summary.receive.lag.add(lag);
+            }
             if let (Some(figures), Some(times)) = (&mut summary.kernel, sample.kernel) {
                 figures.add(times);
             }

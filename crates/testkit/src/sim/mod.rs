@@ -130,6 +130,8 @@ pub struct Link {
     pub send_lag: Option<Duration>,
     /// Delay until the worker hears of an event on a socket.
     pub late: Duration,
+    /// Lets the worker sleep without hearing of sockets. True by default.
+    pub sleeps: bool,
     /// The virtual time after which a run counts as endless.
     pub time_max: Duration,
     /// The number of waits after which a run counts as endless.
@@ -145,29 +147,35 @@ pub struct Stops {
     pub length: Duration,
 }
 
+impl Link {
+    /// A link that takes no time and does nothing by chance.
+    pub const DEFAULT: Self = Self {
+        seed: 0,
+        latency: Duration::ZERO,
+        jitter: Duration::ZERO,
+        hostile: false,
+        loss: 0.0,
+        repeat: 0.0,
+        reorder: 0.0,
+        reorder_by: Duration::ZERO,
+        congestion: 0.0,
+        datagram_max: usize::MAX,
+        sockets_max: usize::MAX,
+        told_max: usize::MAX,
+        stops: None,
+        nap: None,
+        stamps: false,
+        send_lag: None,
+        late: Duration::ZERO,
+        sleeps: true,
+        time_max: Duration::from_secs(1_000_000),
+        waits_max: 5_000_000,
+    };
+}
+
 impl Default for Link {
     fn default() -> Self {
-        Self {
-            seed: 0,
-            latency: Duration::ZERO,
-            jitter: Duration::ZERO,
-            hostile: false,
-            loss: 0.0,
-            repeat: 0.0,
-            reorder: 0.0,
-            reorder_by: Duration::ZERO,
-            congestion: 0.0,
-            datagram_max: usize::MAX,
-            sockets_max: usize::MAX,
-            told_max: usize::MAX,
-            stops: None,
-            nap: None,
-            stamps: false,
-            send_lag: None,
-            late: Duration::ZERO,
-            time_max: Duration::from_secs(1_000_000),
-            waits_max: 5_000_000,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -308,6 +316,10 @@ impl Network for SimNetwork {
 
     fn now(&mut self) -> Instant {
         self.world.borrow().now()
+    }
+
+    fn sleep(&mut self, deadline: Instant) -> bool {
+        self.world.borrow_mut().sleep(deadline)
     }
 
     fn wall_clock(&self) -> SystemTime {

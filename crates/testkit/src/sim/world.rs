@@ -366,6 +366,14 @@ impl World {
         }
     }
 
+    /// Sleeps until an instant, if it lets the worker do so.
+    pub(super) fn sleep(&mut self, deadline: Instant) -> bool {
+        if self.link.sleeps {
+            self.pass(deadline - self.now);
+        }
+        self.link.sleeps
+    }
+
     pub(super) fn readiness(&self, number: usize) -> Ready {
         let socket = &self.sockets[number];
         Ready {

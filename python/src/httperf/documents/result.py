@@ -1297,7 +1297,9 @@ class Pauses:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiveFigures:
-    """Receive lag of the replies that the kernel stamped."""
+    """Receive lag of the replies that the kernel stamped. In a closed loop by the program's clock it is asked of one
+    read in 16.
+    """
 
     clock_steps: int
     """Number of times the wall clock, which the kernel's stamps use, was set during the run. Of several workers or
@@ -1307,8 +1309,10 @@ class ReceiveFigures:
     """From the kernel's receipt of the segment that completed a reply to the instant at which the reply counts as
     read. Replies read together share the lag of the last.
     """
+    read_late: int = 0
+    """Complete replies that the generator left unread until the next arrival, as nothing waited for them."""
     unstamped: int
-    """Complete replies without a stamp."""
+    """Complete replies for which the kernel was asked and had no stamp."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2105,7 +2109,7 @@ class Summary(SummaryMethods):
     """Periods in which the generator was ready to run but did not."""
     periodic: tuple[int, int]
     """Status lines with status 200 and with status 302."""
-    receive: ReceiveFigures = field(default_factory=default(ReceiveFigures, {'clock_steps': 0, 'lag': {'histogram': '', 'moments': {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}}, 'unstamped': 0}))
+    receive: ReceiveFigures = field(default_factory=default(ReceiveFigures, {'clock_steps': 0, 'lag': {'histogram': '', 'moments': {'count': 0, 'max_ns': 0, 'min_ns': 0, 'sum_ns': '0', 'sum_ns2': '0'}}, 'read_late': 0, 'unstamped': 0}))
     """Receive lag: the generator's error at the other end of a call."""
     replay: ReplayFigures | None = None
     """Comparison with the recording, if the workload is a replay."""

@@ -68,6 +68,8 @@ pub(super) struct Halt {
     pub(super) input: Vec<u8>,
     pub(super) arrived: Instant,
     pub(super) stamp: Option<Instant>,
+    /// The kernel was asked when they arrived.
+    pub(super) is_asked: bool,
     /// The peer sends nothing more.
     pub(super) has_ended: bool,
 }
@@ -162,6 +164,13 @@ impl<S> Connection<S> {
             Some(call) if !call.is_written() => Awaits::Request,
             Some(_) | None => Awaits::Reply,
         }
+    }
+
+    /// Returns whether a part of the request at the head of the queue is not written, whatever it waits for.
+    pub(super) fn is_writing(&self, run: &Run<'_>) -> bool {
+        self.engine
+            .front()
+            .is_some_and(|front| run.find_call(front.into()).is_some_and(|call| !call.is_written()))
     }
 
     /// Returns whether there are bytes for the socket.

@@ -20,6 +20,7 @@ impl<N: Network> Connections<N> {
             input: rest.to_vec(),
             arrived: now,
             stamp: self.reading.stamp,
+            is_asked: self.reading.is_asked,
             has_ended: false,
         }));
         self.read_later(key);
@@ -62,7 +63,8 @@ impl<N: Network> Connections<N> {
         }
         buffer[..size].copy_from_slice(&halt.input);
         let source = Source::Halt { has_ended: halt.has_ended, at: now };
-        self.reading = Reading { stamp, source, ..Reading::new(key, Step::Use, arrived) };
+        self.reading =
+            Reading { stamp, is_asked: halt.is_asked, source, ..Reading::new(key, Step::Use, arrived) };
         self.reading.fill(0, size);
     }
 

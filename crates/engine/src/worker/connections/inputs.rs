@@ -102,7 +102,7 @@ impl<N: Network> Connections<N> {
         }
         let connection = &mut self.connections[key];
         connection.handle_heard(now);
-        self.reading.stamp = stamp;
+        self.reading.stamp = stamp.filter(|_| self.reading.is_asked);
         self.reading.is_drained = count < wanted && !connection.transport.is_ending();
         self.reading.source = Source::Stream;
         match kind {
@@ -140,9 +140,11 @@ impl<N: Network> Connections<N> {
                 return None;
             }
             self.reading.reads += 1;
+            self.reading.is_asked = self.stamping.asks();
             let skippable = connection.engine.byte_stream().map_or(0, |stream| stream.skippable());
             let transport = &connection.transport;
-            match transport.read(&mut self.network, self.tls.as_mut(), &mut buffer[..READ_SIZE], skippable) {
+            let (tls, is_asked) = (self.tls.as_mut(), self.reading.is_asked);
+            match transport.read(&mut self.network, tls, &mut buffer[..READ_SIZE], skippable, is_asked) {
                 Ok(read) => return Some(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {

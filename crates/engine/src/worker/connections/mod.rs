@@ -18,6 +18,7 @@ mod deadlines;
 mod halts;
 mod handshake;
 mod inputs;
+mod late;
 mod openings;
 mod outcomes;
 mod progress;
@@ -51,6 +52,7 @@ use slotmap::{Key, KeyData, SlotMap};
 use self::alternatives::Alternatives;
 use self::connection::Connection;
 use self::deadlines::Deadlines;
+use self::late::{LateReading, Stamping};
 use self::protocol::Protocols;
 use self::quic::Quic;
 use self::reading::{Happening, Reading};
@@ -83,6 +85,8 @@ pub(super) struct Connections<N: Network> {
     timers: Timers,
     /// Connections that were read as often as a turn allows, and may have more.
     unread: Vec<ConnectionKey>,
+    stamping: Stamping,
+    late: LateReading,
     /// Events and failures that have not been polled, in order.
     happened: VecDeque<Happening>,
     /// The connection that is being read.
@@ -228,6 +232,8 @@ impl<N: Network> Connections<N> {
             deadlines: Deadlines::default(),
             timers: Timers::default(),
             unread: Vec::new(),
+            stamping: Stamping::new(plan),
+            late: LateReading::new(plan),
             happened: VecDeque::new(),
             reading: Reading::default(),
             expired: Vec::new(),
@@ -251,10 +257,18 @@ impl<N: Network> Connections<N> {
         self.network.wall_clock()
     }
 
-    /// A pass of the loop begins. Its events may have been there since `noticed`.
-    pub(super) fn begin_turn(&mut self, noticed: Instant) {
+    /// A pass of the loop begins. Its events may have been there since `noticed`. `reads_late`: it has slept for the schedule
+    /// alone.
+    pub(super) fn begin_turn(&mut self, noticed: Instant, reads_late: bool) {
         self.turn += 1;
         self.noticed = noticed;
+        self.late.begin_turn(reads_late);
+    }
+
+    /// Returns whether what arrives may wait to be read, as far as connections are concerned.
+    #[inline]
+    pub(super) fn may_read_late(&mut self, run: &Run<'_>) -> bool {
+        self.late.may_wait(run.calls_count()) && !self.has_unread()
     }
 
     /// Returns whether connections are secured.

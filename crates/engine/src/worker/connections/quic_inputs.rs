@@ -71,7 +71,7 @@ impl<N: Network> Connections<N> {
                 let engine = connection.engine.datagrams_mut()?;
                 let tickets = engine.handle_datagrams(at_instant(now), bytes, arrived.segment, arrived.ecn);
                 let settles_ticket = self.keep_tickets(key, tickets, now);
-                self.reading.stamp = arrived.stamp;
+                (self.reading.stamp, self.reading.is_asked) = (arrived.stamp, true);
                 (self.reading.source, self.reading.step) =
                     (Source::Datagrams { settles_ticket }, Step::Progress);
             }

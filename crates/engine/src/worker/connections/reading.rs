@@ -28,6 +28,8 @@ pub(super) struct Reading {
     pub(super) now: Instant,
     /// The kernel's stamp of the last segment of these bytes.
     pub(super) stamp: Option<Instant>,
+    /// The kernel was asked for it.
+    pub(super) is_asked: bool,
     pub(super) step: Step,
     /// The step after all others.
     pub(super) last: Step,
@@ -133,6 +135,7 @@ impl Reading {
             key,
             now,
             stamp: None,
+            is_asked: false,
             step,
             last: Step::Done,
             source: Source::Stream,

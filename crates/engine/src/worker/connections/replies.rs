@@ -1,5 +1,7 @@
 //! Replies in the bytes that arrive.
 
+use std::time::Duration;
+
 use httperf_proto::{Event as Reply, ReplySize, Reuse};
 use httperf_stats::{Instant, Mismatch, SlowDetail};
 
@@ -131,10 +133,12 @@ impl<N: Network> Connections<N> {
                 EventKind::ReplyHead { call, head }
             }
             Reply::StreamStarted { call, .. } if run.call(call.into()).opens_websocket() => {
+                self.note_stream();
                 return self.open_talk(key, call.into(), now, run);
             }
             Reply::StreamStarted { call, content } => {
                 run.stream_started(call.into(), content, now, self.reading.stamp);
+                self.note_stream();
                 return Consequence::None;
             }
             Reply::ReplyBody { call, data } => return self.handle_body(key, call.into(), &data, now, run),
@@ -160,6 +164,13 @@ impl<N: Network> Connections<N> {
             Reply::Draining => EventKind::Draining,
             Reply::Drained => return Consequence::End,
         })
+    }
+
+    /// Notes a reply whose parts have times of their own.
+    #[cold]
+    fn note_stream(&mut self) {
+        self.stamping.note_stream();
+        self.late.note_stream();
     }
 
     /// Takes a piece of a reply's body.
@@ -210,7 +221,17 @@ impl<N: Network> Connections<N> {
         now: Instant,
         run: &mut Run<'_>,
     ) -> u16 {
-        let Self { connections, network, reading, .. } = self;
+        let Self { connections, network, reading, late, .. } = self;
+        if late.is_planned() {
+            let begun = run.call(call).answering_since();
+            let transfer = begun.map_or(Duration::ZERO, |begun| run.received_at(now, reading.stamp) - begun);
+            if late.note_reply(size, transfer, reading.stamp.is_some()) {
+                run.recorder.read_late(run.call(call).intended());
+            }
+        }
+        if reading.is_asked && reading.stamp.is_none() {
+            run.recorder.unstamped(run.call(call).intended());
+        }
         let (connection, stamp) = (&mut connections[key], reading.stamp);
         connection.record_stalls(run);
         let is_asked = run.plan.recording.asks_of(run.call(call).serial());

@@ -174,13 +174,14 @@ impl<S> Transport<S> {
     }
 
     /// Reads once: into TLS's room if the transport is secured, otherwise into `buffer`. `skippable`: bytes of unwanted
-    /// content that come next.
+    /// content that come next. `is_asked`: of the instant at which the bytes arrived.
     pub(super) fn read<N: Network<Socket = S>>(
         &self,
         network: &mut N,
         tls: Option<&mut Tls>,
         buffer: &mut [u8],
         skippable: u64,
+        is_asked: bool,
     ) -> io::Result<Read> {
         let (kind, room) = match tls {
             _ if self.tunnel.is_some() => (ReadKind::Tunnel, buffer),
@@ -193,7 +194,11 @@ impl<S> Transport<S> {
             _ => (ReadKind::Plain, buffer),
         };
         let wanted = room.len();
-        Ok(Read { kind, received: network.read(&self.socket, room)?, wanted })
+        let received = match is_asked {
+            true => network.read(&self.socket, room)?,
+            false => network.read_unstamped(&self.socket, room)?.into(),
+        };
+        Ok(Read { kind, received, wanted })
     }
 
     /// Writes the next bytes, once: of the request for a tunnel, of TLS, or of the protocol.

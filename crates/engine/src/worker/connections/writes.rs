@@ -51,6 +51,12 @@ impl<N: Network> Connections<N> {
             // A call that waits for a stream has its time limit as well.
             self.refresh_deadline(key, run);
         }
+        if self.late.is_planned()
+            && let Some(connection) = self.connections.get(key)
+            && (connection.engine.pending_count() > 1 || connection.is_writing(run))
+        {
+            self.late.note_crowd();
+        }
     }
 
     /// Writes until everything is written or the socket takes no more.

@@ -125,6 +125,17 @@ impl<'a> AnyDispatch<'a> {
         ask!(&mut self.0, dispatch => dispatch.next_instant(at_once, phases, run))
     }
 
+    /// Returns whether what is due next may depend on replies that have come and are not read.
+    #[inline]
+    pub(super) fn awaits_replies(&mut self, run: &Run<'_>) -> bool {
+        ask!(&mut self.0, dispatch => dispatch.awaits_replies(run))
+    }
+
+    /// Returns whether an arrival that was due before `end` has waited for others, as the plan lets it, not for the worker.
+    pub(super) fn holds_back(&mut self, end: Instant, phases: &Phases, run: &Run<'_>) -> bool {
+        ask!(&mut self.0, dispatch => dispatch.holds_back(end, phases, run))
+    }
+
     /// Returns whether arrivals wait for room.
     pub(super) fn is_full(&self, run: &Run<'_>) -> bool {
         ask!(&self.0, dispatch => dispatch.is_full(run))

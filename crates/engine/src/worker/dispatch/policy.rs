@@ -133,6 +133,13 @@ pub(super) trait Policy<'a>: Sized {
     #[inline]
     fn serve_waiting<N: Network>(_dispatch: &mut Dispatch<'a, Self>, _cx: &mut Cx<'_, '_, N>) {}
 
+    /// Returns whether the next arrival may depend on replies that have come and are not read: it is late, or goes elsewhere,
+    /// as long as they are not.
+    #[inline]
+    fn awaits_replies(_dispatch: &mut Dispatch<'a, Self>, _run: &Run<'_>) -> bool {
+        true
+    }
+
     /// Returns the number of connections that are opened before the run.
     fn opened_before(&self) -> usize {
         0

@@ -1,6 +1,7 @@
 //! The part of dispatch that a turn of the worker asks for: arrivals that are due, timers, the end of the run.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use httperf_plan::Excess;
 use httperf_stats::Instant;
@@ -91,12 +92,29 @@ impl<'a, P: Policy<'a>> Dispatch<'a, P> {
         }
     }
 
+    /// Returns whether what is due next may depend on replies that have come and are not read.
+    #[inline]
+    pub(super) fn awaits_replies(&mut self, run: &Run<'_>) -> bool {
+        !self.timers.is_empty() || P::awaits_replies(self, run)
+    }
+
+    /// Returns whether an arrival that was due before `end` has waited for others, as the plan lets it, not for the worker.
+    pub(super) fn holds_back(&mut self, end: Instant, phases: &Phases, run: &Run<'_>) -> bool {
+        let slack = self.plan.slack;
+        !slack.is_zero()
+            && self
+                .next_arrival(Instant::default(), phases, run)
+                .is_some_and(|latest| latest >= end && latest < end + slack)
+    }
+
     fn next_arrival(&mut self, at_once: Instant, phases: &Phases, run: &Run<'_>) -> Option<Instant> {
         if self.is_full(run) || !self.may_start(phases) || P::is_used_up(self) {
             return None;
         }
         let open = self.open_count(run);
-        self.arrivals.next_due(open, at_once)
+        // Arrivals of a closed loop are due at once, and wait for nothing.
+        let slack = if self.arrivals.is_scheduled() { self.plan.slack } else { Duration::ZERO };
+        self.arrivals.next_due(open, at_once).map(|due| due + slack)
     }
 
     /// Returns the fate of an arrival that finds no room under the bound.

@@ -152,6 +152,14 @@ impl Call {
         matches!(self.phase, Phase::Answering { .. })
     }
 
+    /// Returns the instant at which the status line of its reply was complete.
+    pub(in crate::worker) fn answering_since(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Answering { at, .. } => Some(at),
+            Phase::Waiting | Phase::Sent { .. } => None,
+        }
+    }
+
     /// Returns when it was due, the status of its reply, and its service time if it is complete at `done`.
     pub(in crate::worker) fn answer_by(&self, done: Instant) -> Option<(Instant, u16, Duration)> {
         let Phase::Answering { status, .. } = self.phase else { return None };

@@ -38,6 +38,7 @@ use crate::{Observation, Observer};
 pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
+    times_by_kernel: bool,
     pub(super) recorder: Recorder,
     observer: &'a mut dyn Observer,
     start: Instant,
@@ -76,6 +77,7 @@ impl<'a> Run<'a> {
         Self {
             plan,
             shard,
+            times_by_kernel: plan.times_by_kernel(),
             recorder,
             observer,
             start,

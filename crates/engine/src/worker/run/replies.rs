@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use httperf_load::page::{Link, Scanner};
-use httperf_plan::ReplyClock;
 use httperf_proto::content::Content;
 use httperf_proto::{HeaderBlock, ReplySize, grpc};
 use httperf_stats::{FailedLook, Instant, KernelTimes, Mismatch, Sample, SlowDetail, StreamFate, StreamNews};
@@ -38,10 +37,7 @@ pub(in crate::worker) struct Answer {
 impl Run<'_> {
     /// Returns the arrival of a segment, by the clock that measures replies.
     pub(in crate::worker) fn received_at(&self, now: Instant, stamp: Option<Instant>) -> Instant {
-        match (self.plan.recording.clock, stamp) {
-            (ReplyClock::Kernel, Some(stamp)) => stamp,
-            (ReplyClock::Program, _) | (_, None) => now,
-        }
+        stamp.filter(|_| self.times_by_kernel).unwrap_or(now)
     }
 
     #[inline]

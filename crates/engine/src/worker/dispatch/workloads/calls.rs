@@ -44,6 +44,8 @@ pub(in crate::worker::dispatch) struct ConnectionPool<'a> {
     places: Option<usize>,
     /// Calls that wait, in all groups.
     waiting: usize,
+    /// Groups to which calls have gone in this turn: each is looked after at its end, when all that has come is read.
+    taken_from: Vec<usize>,
     /// Groups in which a call waits that may have a connection.
     ready: VecDeque<usize>,
     /// Connections on their way.
@@ -122,6 +124,7 @@ impl<'a> ConnectionPool<'a> {
             groups,
             places: calls.places().map(|places| shard.share(places) as usize),
             waiting: 0,
+            taken_from: Vec::new(),
             ready: VecDeque::new(),
             opening: 0,
             is_failing: false,
@@ -188,7 +191,7 @@ impl<'a> ConnectionPool<'a> {
         let open = made - resting.len();
         let beyond = free_count.saturating_sub(1);
         let most = most.min(usize::try_from(self.calls.count).unwrap_or(usize::MAX));
-        open < most && beyond * beyond < open && self.calls.assignment == Assignment::AnyFree
+        open < most && beyond * beyond < open
     }
 }
 
@@ -215,11 +218,9 @@ impl<'a> Policy<'a> for ConnectionPool<'a> {
                 dispatch.policy.hold(group, call);
             }
         }
-        if dispatch.policy.is_short(group)
-            && !dispatch.policy.is_failing
-            && let Some(key) = dispatch.take_closed(group, cx)
-        {
-            dispatch.open_ahead(key, cx);
+        let pool = &mut dispatch.policy;
+        if pool.calls.assignment == Assignment::AnyFree && pool.taken_from.last() != Some(&group) {
+            pool.taken_from.push(group);
         }
     }
 
@@ -252,6 +253,23 @@ impl<'a> Policy<'a> for ConnectionPool<'a> {
                 dispatch.policy.make_ready(group);
             }
         }
+        while let Some(group) = dispatch.policy.taken_from.pop() {
+            if dispatch.policy.is_short(group)
+                && !dispatch.policy.is_failing
+                && let Some(key) = dispatch.take_closed(group, cx)
+            {
+                dispatch.open_ahead(key, cx);
+            }
+        }
+    }
+
+    /// Not while most connections are free.
+    fn awaits_replies(dispatch: &mut Dispatch<'a, Self>, run: &Run<'_>) -> bool {
+        let Some(next) = dispatch.arrivals.next_index() else { return true };
+        let pool = &dispatch.policy;
+        let group = pool.group_of(next);
+        let is_full = pool.places.is_some() && !pool.is_light(run.calls_count());
+        pool.waiting > 0 || pool.opening > 0 || pool.groups[group].free_count < 2 || is_full
     }
 
     fn opened_before(&self) -> usize {
