@@ -1,4 +1,4 @@
-//! Table 6g: processor time of a call at a fixed rate, most of which goes into waking up.
+//! Table 6g: processor time of a call at a fixed rate. Most of it goes into waking up.
 
 use std::time::Duration;
 

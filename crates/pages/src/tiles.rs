@@ -42,7 +42,7 @@ impl LatencyCard {
             (1, true) => ", of 1 call".to_owned(),
             (calls, true) => format!(", of {} calls", count(calls)),
             (calls, false) => {
-                format!(", of all {} calls, of which {} were answered", count(calls), count(answered))
+                format!(", of all {} calls, {} of them answered", count(calls), count(answered))
             }
         };
         let percentiles =

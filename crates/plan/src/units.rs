@@ -27,7 +27,7 @@ pub fn scan_seconds(text: &[u8]) -> Scanned<'_, f64> {
     Scanned { value: Ok(seconds), rest }
 }
 
-/// Scans a number with or without a unit of time. Returns true beside it if it has one.
+/// Scans a number with or without a unit of time. The second value is true if there is a unit.
 fn scan_one_time(text: &[u8]) -> (Scanned<'_, f64>, bool) {
     let mut has_unit = false;
     let scanned = scan(text, |rest| {

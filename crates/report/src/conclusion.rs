@@ -124,7 +124,7 @@ struct Errors {
 impl Conclusion {
     /// Draws the conclusion from a run.
     pub(crate) fn of(plan: &Plan, summary: &Summary, figures: &RunFigures, verdict: &Verdict) -> Self {
-        let is_timed = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
+        let is_timed = plan.arrivals.is_scheduled();
         let answered_in_time = answered_share(plan, summary).filter(|_| is_timed);
         let silence = verdict.reasons.iter().find_map(|reason| match reason.finding {
             Finding::ServerStall { length_s, from_s } => Some(StoodStill { from_s, length_s }),

@@ -23,7 +23,7 @@ pub struct ReceiveFigures {
 }
 
 impl ReceiveFigures {
-    /// Share of the replies with a known lag among those of which the kernel was asked; `None` if there are none.
+    /// Share of replies with a known lag among those for which the kernel was asked; `None` if it was asked for none.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
         let stamped = self.lag.moments.count();

@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Each prompt becomes a POST with a body of JSON, as chat completions or completions of OpenAI's API take it, \
              whichever the path of the URL ends in; without a path, or with the path /v1, it is /v1/chat/completions. The \
              content tells the form of the file: an object of JSON on each line, with `prompt` or `messages`, or with the \
-             `body` of OpenAI's batches; conversations of ShareGPT, of which the first question is asked; or text with a \
+             `body` of OpenAI's batches; conversations of ShareGPT, whose first question is asked; or text with a \
              prompt on each line. `max_tokens` or `output_tokens` bounds the answer, and further keys, such as \
              `temperature`, are passed on as they are.",
             "Bodies are made before the run, without placeholders, and ask for streams with `usage`. After the last \

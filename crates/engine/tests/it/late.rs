@@ -22,7 +22,7 @@ fn us(microseconds: u64) -> Duration {
 /// Stamps on a link of 20 µs.
 const LINK: Link = Link { latency: Duration::from_micros(20), stamps: true, ..Link::DEFAULT };
 
-/// Calls at this rate over so many connections, each with a URI of its own.
+/// Creates a plan of calls at this rate over a pool of this size. Each call has a URI of its own.
 fn numbered(count: u64, per_second: f64, connections: u32) -> Plan {
     calls(count, per_second, connections).with(|plan| {
         let uris = listed((0..count).map(|number| format!("/{number}").into_bytes()));
@@ -262,7 +262,7 @@ fn slack_lets_arrivals_start_together_and_its_lag_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Calls at any rate, some of which are never answered.
+    /// At any rate, with servers that leave some calls unanswered.
     #[test]
     fn however_calls_end_the_books_are_the_same(
         per_second in 500.0..20_000.0_f64,

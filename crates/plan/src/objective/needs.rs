@@ -1,7 +1,7 @@
 //! The needs of objectives: the parts of a plan without which one cannot be judged.
 
 use super::{Clock, Metric, Objective, Share};
-use crate::{Arrivals, Plan, StreamedReplies, WebSocket, Workload};
+use crate::{Plan, StreamedReplies, WebSocket, Workload};
 
 /// A thing that a plan lacks, without which no run of it can tell anything about a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +41,7 @@ impl Objective {
                 Clock::Connect => None,
                 Clock::Handshake => lacks(plan.tls.is_some(), Need::Tls),
                 Clock::Session => lacks(has_sessions(plan), Need::Sessions),
-                Clock::Lag => {
-                    let waits = matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
-                    lacks(!waits, Need::Schedule)
-                }
+                Clock::Lag => lacks(plan.arrivals.is_scheduled(), Need::Schedule),
                 Clock::FirstEvent | Clock::Gap if makes_calls => {
                     lacks(plan.replies.streams.read != StreamedReplies::None, Need::Streams)
                 }

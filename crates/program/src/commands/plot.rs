@@ -97,7 +97,7 @@ const PICTURE: &[Opt<PlotArgs>] = &[
         .apply(|args, value| names::title(&mut args.names, value)),
     Opt::with_value("label", "TEXT", "names a result; given once for each, in their order")
         .common()
-        .details(&["Lines of several results have these names instead of those of the files."])
+        .details(&["With several results, these names label the lines instead of the names of the files."])
         .apply(|args, value| {
             args.labels.push(names::text(value)?);
             Ok(())

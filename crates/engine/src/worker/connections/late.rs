@@ -1,4 +1,4 @@
-//! Which reads ask the kernel when bytes came, and which wait.
+//! The choice of reads that ask the kernel when bytes came, and of replies that wait to be read.
 //!
 //! *Late reading*: replies that nothing waits for are read when the worker wakes up for the next arrival.
 //!

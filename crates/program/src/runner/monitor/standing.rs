@@ -135,7 +135,7 @@ impl Outline {
 
     /// Returns whether arrivals have a schedule.
     pub(super) fn is_timed(&self) -> bool {
-        !matches!(self.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_))
+        self.arrivals.is_scheduled()
     }
 }
 
